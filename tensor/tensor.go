@@ -1,0 +1,170 @@
+package tensor
+
+import (
+	"bytes"
+	"fmt"
+	"unsafe"
+)
+
+// Tensor is a dense row-major host array. Copying a Tensor shares the elements. The zero Tensor is none.
+type Tensor struct {
+	spec Spec
+	p    unsafe.Pointer // the first element; keeps the array alive
+}
+
+// From wraps data, in row-major order, without a copy. Without dims the result has one axis.
+func From[T Elem](data []T, dims ...int) (Tensor, error) {
+	if len(dims) == 0 {
+		dims = []int{len(data)}
+	}
+	s := Of(dims...)
+	if err := s.Check(); err != nil {
+		return Tensor{}, fmt.Errorf("tensor: %v: %w", dims, err)
+	}
+	if s.Size() != len(data) {
+		return Tensor{}, fmt.Errorf("tensor: %d elements do not fill shape %v, which has %d", len(data), s, s.Size())
+	}
+	if len(data) == 0 {
+		return New(Spec{TypeOf[T](), s}), nil
+	}
+	return Tensor{Spec{TypeOf[T](), s}, unsafe.Pointer(unsafe.SliceData(data))}, nil
+}
+
+// Must is t, or panics with err. It is for literals, as in Must(From([]float32{1, 2})).
+func Must(t Tensor, err error) Tensor {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// Scalar is a tensor of rank 0.
+func Scalar[T Elem](x T) Tensor {
+	return Tensor{Spec{DType: TypeOf[T]()}, unsafe.Pointer(&[]T{x}[0])}
+}
+
+// New makes zeros. A spec that no array can have gives none.
+func New(s Spec) Tensor {
+	if s.Check() != nil {
+		return Tensor{}
+	}
+	n := max(s.Shape.Size(), 1) // even an empty array has an address
+	var p unsafe.Pointer
+	switch s.DType.Size() { // by size: alignment is all that the elements ask of memory
+	case 8:
+		p = unsafe.Pointer(unsafe.SliceData(make([]uint64, n)))
+	case 4:
+		p = unsafe.Pointer(unsafe.SliceData(make([]uint32, n)))
+	case 2:
+		p = unsafe.Pointer(unsafe.SliceData(make([]uint16, n)))
+	default:
+		p = unsafe.Pointer(unsafe.SliceData(make([]uint8, n)))
+	}
+	return Tensor{s, p}
+}
+
+// Full is an array whose elements are all x, converted as Set converts.
+func Full(s Spec, x float64) Tensor {
+	t := New(s)
+	for i := range t.Len() {
+		t.Set(i, x)
+	}
+	return t
+}
+
+// Wrap makes a tensor of memory that something else owns, such as a driver's arena: p points to s.Bytes() bytes, aligned for the type.
+func Wrap(s Spec, p unsafe.Pointer) Tensor { return Tensor{s, p} }
+
+// Spec describes t.
+func (t Tensor) Spec() Spec { return t.spec }
+
+// DType is the element type.
+func (t Tensor) DType() DType { return t.spec.DType }
+
+// Shape is the shape.
+func (t Tensor) Shape() Shape { return t.spec.Shape }
+
+// IsNone reports whether t is the zero Tensor: an output that nobody uses, say.
+func (t Tensor) IsNone() bool { return t.p == nil }
+
+// Len is the number of elements; none has no element.
+func (t Tensor) Len() int {
+	if t.p == nil {
+		return 0
+	}
+	return t.spec.Shape.Size()
+}
+
+// Data is the elements, shared, or nil if T is not t's type.
+func Data[T Elem](t Tensor) []T {
+	if t.p == nil || TypeOf[T]() != t.spec.DType {
+		return nil
+	}
+	return unsafe.Slice((*T)(t.p), t.spec.Shape.Size())
+}
+
+// Bytes is the memory of the elements, shared, in the machine's byte order.
+func (t Tensor) Bytes() []byte {
+	if t.p == nil {
+		return nil
+	}
+	return unsafe.Slice((*byte)(t.p), t.spec.Bytes())
+}
+
+// Reshape is the same elements under another shape of the same size.
+func (t Tensor) Reshape(dims ...int) (Tensor, error) {
+	s := Of(dims...)
+	if s.Check() != nil || s.Size() != t.Len() {
+		return Tensor{}, fmt.Errorf("tensor: %v has no shape %v", t.spec, dims)
+	}
+	return Tensor{Spec{t.spec.DType, s}, t.p}, nil
+}
+
+// Clone is a copy with memory of its own.
+func (t Tensor) Clone() Tensor {
+	if t.p == nil {
+		return t
+	}
+	u := New(t.spec)
+	copy(u.Bytes(), t.Bytes())
+	return u
+}
+
+// CopyFrom copies the elements of u and reports whether it could: the specs must be equal.
+func (t Tensor) CopyFrom(u Tensor) bool {
+	if t.p == nil || t.spec != u.spec {
+		return false
+	}
+	copy(t.Bytes(), u.Bytes())
+	return true
+}
+
+// Same reports whether t and u have the same spec and the same bits.
+func (t Tensor) Same(u Tensor) bool { return t.spec == u.spec && bytes.Equal(t.Bytes(), u.Bytes()) }
+
+// String shows the spec and the elements, at most 16 of them.
+func (t Tensor) String() string {
+	if t.p == nil {
+		return "none"
+	}
+	const most = 16
+	var b bytes.Buffer
+	b.WriteString(t.spec.String() + "{")
+	for i := range min(t.Len(), most) {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch {
+		case t.spec.DType.Float():
+			fmt.Fprintf(&b, "%v", t.At(i))
+		case t.spec.DType == Bool:
+			fmt.Fprintf(&b, "%v", t.Int(i) != 0)
+		default:
+			fmt.Fprintf(&b, "%d", t.Int(i))
+		}
+	}
+	if t.Len() > most {
+		b.WriteString(" ...")
+	}
+	return b.String() + "}"
+}
