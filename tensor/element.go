@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// elem is element i as a T. The caller knows the type.
+// elem is element i as a T. The caller knows the type; an index out of range panics, as it does in a slice.
 func elem[T Elem](t Tensor, i int) *T {
-	return (*T)(unsafe.Add(t.p, uintptr(i)*unsafe.Sizeof(*new(T))))
+	return &unsafe.Slice((*T)(t.p), t.n)[i]
 }
 
 // At reads element i, in row-major order, as a float64: exact but for i64 beyond 2^53; a bool is 0 or 1.
@@ -72,6 +72,12 @@ func (t Tensor) SetInt(i int, x int64) {
 		*elem[bool](t, i) = x != 0
 	case F32:
 		*elem[float32](t, i) = float32(x) // not by way of float64, which would round twice
+	case BF16:
+		const low = 1<<11 - 1 // the bits that a float64 may lack: they only say on which side of a tie x lies
+		if x&low != 0 {
+			x = x&^low | 1<<11
+		}
+		t.Set(i, float64(x))
 	default:
 		t.Set(i, float64(x))
 	}

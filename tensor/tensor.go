@@ -10,6 +10,7 @@ import (
 type Tensor struct {
 	spec Spec
 	p    unsafe.Pointer // the first element; keeps the array alive
+	n    int            // the number of elements, so that checking an index costs little
 }
 
 // From wraps data, in row-major order, without a copy. Without dims the result has one axis.
@@ -27,7 +28,7 @@ func From[T Elem](data []T, dims ...int) (Tensor, error) {
 	if len(data) == 0 {
 		return New(Spec{TypeOf[T](), s}), nil
 	}
-	return Tensor{Spec{TypeOf[T](), s}, unsafe.Pointer(unsafe.SliceData(data))}, nil
+	return Wrap(Spec{TypeOf[T](), s}, unsafe.Pointer(unsafe.SliceData(data))), nil
 }
 
 // Must is t, or panics with err. It is for literals, as in Must(From([]float32{1, 2})).
@@ -40,7 +41,7 @@ func Must(t Tensor, err error) Tensor {
 
 // Scalar is a tensor of rank 0.
 func Scalar[T Elem](x T) Tensor {
-	return Tensor{Spec{DType: TypeOf[T]()}, unsafe.Pointer(&[]T{x}[0])}
+	return Wrap(Spec{DType: TypeOf[T]()}, unsafe.Pointer(&x))
 }
 
 // New makes zeros. A spec that no array can have gives none.
@@ -60,7 +61,7 @@ func New(s Spec) Tensor {
 	default:
 		p = unsafe.Pointer(unsafe.SliceData(make([]uint8, n)))
 	}
-	return Tensor{s, p}
+	return Wrap(s, p)
 }
 
 // Full is an array whose elements are all x, converted as Set converts.
@@ -73,7 +74,12 @@ func Full(s Spec, x float64) Tensor {
 }
 
 // Wrap makes a tensor of memory that something else owns, such as a driver's arena: p points to s.Bytes() bytes, aligned for the type.
-func Wrap(s Spec, p unsafe.Pointer) Tensor { return Tensor{s, p} }
+func Wrap(s Spec, p unsafe.Pointer) Tensor {
+	if p == nil {
+		return Tensor{}
+	}
+	return Tensor{s, p, s.Shape.Size()}
+}
 
 // Spec describes t.
 func (t Tensor) Spec() Spec { return t.spec }
@@ -88,19 +94,14 @@ func (t Tensor) Shape() Shape { return t.spec.Shape }
 func (t Tensor) IsNone() bool { return t.p == nil }
 
 // Len is the number of elements; none has no element.
-func (t Tensor) Len() int {
-	if t.p == nil {
-		return 0
-	}
-	return t.spec.Shape.Size()
-}
+func (t Tensor) Len() int { return t.n }
 
 // Data is the elements, shared, or nil if T is not t's type.
 func Data[T Elem](t Tensor) []T {
 	if t.p == nil || TypeOf[T]() != t.spec.DType {
 		return nil
 	}
-	return unsafe.Slice((*T)(t.p), t.spec.Shape.Size())
+	return unsafe.Slice((*T)(t.p), t.n)
 }
 
 // Bytes is the memory of the elements, shared, in the machine's byte order.
@@ -108,7 +109,7 @@ func (t Tensor) Bytes() []byte {
 	if t.p == nil {
 		return nil
 	}
-	return unsafe.Slice((*byte)(t.p), t.spec.Bytes())
+	return unsafe.Slice((*byte)(t.p), t.n*t.spec.DType.Size())
 }
 
 // Reshape is the same elements under another shape of the same size.
@@ -117,7 +118,35 @@ func (t Tensor) Reshape(dims ...int) (Tensor, error) {
 	if s.Check() != nil || s.Size() != t.Len() {
 		return Tensor{}, fmt.Errorf("tensor: %v has no shape %v", t.spec, dims)
 	}
-	return Tensor{Spec{t.spec.DType, s}, t.p}, nil
+	return Tensor{Spec{t.spec.DType, s}, t.p, t.n}, nil
+}
+
+// Rows is elements lo to hi, exclusive, of the first axis, sharing t's memory; none where t has no such rows.
+func (t Tensor) Rows(lo, hi int) Tensor {
+	if t.p == nil || t.spec.Shape.Rank() == 0 || lo < 0 || hi < lo || hi > t.spec.Shape.Dim(0) {
+		return Tensor{}
+	}
+	return t.part(t.spec.Shape.With(0, hi-lo), lo)
+}
+
+// Row is element i of the first axis, sharing t's memory: of a [64 784] array a [784] array. It is none where t has no such row.
+func (t Tensor) Row(i int) Tensor {
+	if t.p == nil || t.spec.Shape.Rank() == 0 || i < 0 || i >= t.spec.Shape.Dim(0) {
+		return Tensor{}
+	}
+	var inner Shape
+	inner.rank = uint8(copy(inner.dim[:], t.spec.Shape.dim[1:t.spec.Shape.rank]))
+	return t.part(inner, i)
+}
+
+// part is the array of shape s that starts at row lo. An empty one starts where t does, so that no pointer leaves the array.
+func (t Tensor) part(s Shape, lo int) Tensor {
+	n := s.Size()
+	if n == 0 {
+		return Tensor{Spec{t.spec.DType, s}, t.p, 0}
+	}
+	row := t.n / t.spec.Shape.Dim(0) * t.spec.DType.Size()
+	return Tensor{Spec{t.spec.DType, s}, unsafe.Add(t.p, lo*row), n}
 }
 
 // Clone is a copy with memory of its own.
