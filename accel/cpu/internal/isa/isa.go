@@ -1,7 +1,11 @@
-// Package isa names the levels of vector instructions that kernels are written for, and finds those that this processor has.
 package isa
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
 
 // Level is a set of vector instructions. The levels of one architecture are ordered: each includes the ones before it.
 type Level uint8
@@ -32,5 +36,51 @@ func Parse(s string) (Level, error) {
 			return Level(i), nil
 		}
 	}
-	return Generic, fmt.Errorf("isa: no level %q: there are %q", s, names)
+	return Generic, fmt.Errorf("isa: no level %q: there are %s", s, strings.Join(names[:], ", "))
+}
+
+// levels returns the levels of this program's architecture, ascending.
+func levels() []Level {
+	switch runtime.GOARCH {
+	case "amd64":
+		return []Level{Generic, AVX2, AVX512, AMX}
+	case "arm64":
+		return []Level{Generic, NEON}
+	}
+	return []Level{Generic}
+}
+
+// Detect returns the best level of this processor that its operating system lets a program use.
+func Detect() Level { return detected() }
+
+// Available returns all levels of this processor, ascending from Generic to Detect.
+func Available() []Level {
+	all := levels()
+	for i, l := range all {
+		if l == Detect() {
+			return all[:i+1]
+		}
+	}
+	return all[:1]
+}
+
+// Env is the environment variable that caps the level.
+const Env = "CORTADO_ISA"
+
+// FromEnv returns best, or the level that the environment variable CORTADO_ISA
+// names if that is lower: a cap never raises the level. A name that is no level
+// of this architecture is an error.
+func FromEnv(best Level) (Level, error) {
+	s, ok := os.LookupEnv(Env)
+	if !ok || s == "" {
+		return best, nil
+	}
+	var here []string
+	for _, l := range levels() {
+		if l.String() == s {
+			return min(l, best), nil
+		}
+		here = append(here, l.String())
+	}
+	return Generic, fmt.Errorf("isa: %s=%q names no level of %s: there are %s", Env, s, runtime.GOARCH, strings.Join(here, ", "))
 }

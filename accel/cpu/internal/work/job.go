@@ -1,0 +1,103 @@
+package work
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// job is one Run under way. Its caller uses it, and each worker that helps.
+type job struct {
+	task    Task
+	n       int64
+	claimed atomic.Int64 // parts handed out; may exceed n
+	failure atomic.Pointer[Panic]
+
+	users atomic.Int32  // goroutines that may still touch the job, and parked
+	done  chan struct{} // tells a parked caller that the last worker has left
+
+	next, prev *job // in the pool's list, under its lock
+	linked     bool
+}
+
+// parked is added to users by a caller that waits on done.
+const parked = 1 << 30
+
+// work does parts until none is left to claim.
+func (j *job) work() {
+	finished := false
+	defer func() {
+		if !finished {
+			j.claimed.Store(j.n) // nobody begins another part
+			j.failure.CompareAndSwap(nil, capture(recover()))
+		}
+	}()
+	for i := j.claimed.Add(1) - 1; i < j.n; i = j.claimed.Add(1) - 1 {
+		j.task.Do(int(i))
+	}
+	finished = true
+}
+
+// leave is a worker's last touch of the job.
+func (j *job) leave() {
+	if j.users.Add(-1) == parked {
+		j.done <- struct{}{}
+	}
+}
+
+// wait returns when the caller alone uses the job.
+func (j *job) wait() {
+	last := func() bool { return j.users.Load() == 1 }
+	spin(last)
+	if last() {
+		return
+	}
+	// Whoever leaves last sees parked and sends, unless all left before it was set.
+	if j.users.Add(parked-1) != parked {
+		<-j.done
+	}
+}
+
+// alone does all parts on the caller's goroutine.
+func alone(n int, t Task) (err *Panic) {
+	finished := false
+	defer func() {
+		if !finished {
+			err = capture(recover())
+		}
+	}()
+	for i := range n {
+		t.Do(i)
+	}
+	finished = true
+	return nil
+}
+
+// Panic is what Run panics with when a part has panicked, on whatever goroutine.
+type Panic struct {
+	Value any    // of the part's panic
+	Stack []byte // of its goroutine
+}
+
+// Error is the value and the stack.
+func (p *Panic) Error() string { return fmt.Sprintf("work: %v\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+var errExit = errors.New("work: a part called runtime.Goexit")
+
+// capture wraps the value of a panic. A nested Run has wrapped it before; nil means that the goroutine exits.
+func capture(v any) *Panic {
+	switch v := v.(type) {
+	case nil:
+		return &Panic{errExit, debug.Stack()}
+	case *Panic:
+		return v
+	}
+	return &Panic{v, debug.Stack()}
+}

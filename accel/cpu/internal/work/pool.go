@@ -1,0 +1,203 @@
+package work
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Task is work in independent parts. A pointer makes a Task without allocation.
+type Task interface {
+	// Do does part i. Parts are done in any order, several at once.
+	Do(i int)
+}
+
+// Pool is a number of threads that share work: the goroutine that calls Run,
+// and persistent workers. Many goroutines may call Run at once, tasks too: a
+// caller does every part that no worker takes, so Run never waits for a free
+// worker.
+type Pool struct {
+	threads int
+
+	jobs atomic.Int32 // how many jobs are linked; read without the lock by workers that spin
+
+	mu          sync.Mutex
+	first, last *job      // jobs that may have unclaimed parts, in order of arrival
+	free        *job      // jobs for reuse
+	idle        []*worker // workers that are parked
+	closed      bool
+}
+
+// worker is a goroutine that is parked, or looks for jobs.
+type worker struct {
+	wake chan struct{}
+}
+
+// New starts a pool of that many threads, the caller of Run among them; less
+// than one counts as one. Close ends its goroutines.
+func New(threads int) *Pool {
+	p := &Pool{threads: max(threads, 1)}
+	p.idle = make([]*worker, 0, p.threads-1)
+	for range p.threads - 1 {
+		go p.serve(&worker{wake: make(chan struct{}, 1)})
+	}
+	return p
+}
+
+// Threads returns the number of threads, the caller of Run among them.
+func (p *Pool) Threads() int { return p.threads }
+
+// Close ends the workers once they have nothing to do. A Run that is under way,
+// or comes later, is completed by its caller.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.wake(len(p.idle))
+}
+
+// Run calls t.Do(0) ... t.Do(n-1) and returns when all are done. It allocates
+// nothing once the pool has met as many simultaneous calls before. If a part
+// panics, parts not begun are left out, and Run panics with a *Panic when those
+// under way are done.
+func (p *Pool) Run(n int, t Task) {
+	if n <= 1 || p.threads == 1 {
+		if err := alone(n, t); err != nil {
+			panic(err)
+		}
+		return
+	}
+	j := p.start(n, t)
+	j.work()
+	p.unlink(j)
+	j.wait()
+	err := j.failure.Load()
+	p.recycle(j)
+	if err != nil {
+		panic(err)
+	}
+}
+
+// start links a job and wakes workers for it.
+func (p *Pool) start(n int, t Task) *job {
+	p.mu.Lock()
+	j := p.free
+	if j == nil {
+		j = &job{done: make(chan struct{}, 1)}
+	} else {
+		p.free = j.next
+	}
+	j.task, j.n = t, int64(n)
+	j.claimed.Store(0)
+	j.users.Store(1)
+	j.next, j.prev, j.linked = nil, p.last, true
+	if p.last == nil {
+		p.first = j
+	} else {
+		p.last.next = j
+	}
+	p.last = j
+	p.jobs.Add(1)
+	p.wake(n - 1)
+	p.mu.Unlock()
+	return j
+}
+
+// wake unparks up to n workers. The lock is held.
+func (p *Pool) wake(n int) {
+	for ; n > 0 && len(p.idle) > 0; n-- {
+		last := len(p.idle) - 1
+		p.idle[last].wake <- struct{}{} // does not block: a parked worker's channel is empty
+		p.idle = p.idle[:last]
+	}
+}
+
+// unlink takes a job off the list, where no worker finds it any more.
+func (p *Pool) unlink(j *job) {
+	p.mu.Lock()
+	p.unlinkLocked(j)
+	p.mu.Unlock()
+}
+
+func (p *Pool) unlinkLocked(j *job) {
+	if !j.linked {
+		return
+	}
+	j.linked = false
+	if j.prev == nil {
+		p.first = j.next
+	} else {
+		j.prev.next = j.next
+	}
+	if j.next == nil {
+		p.last = j.prev
+	} else {
+		j.next.prev = j.prev
+	}
+	p.jobs.Add(-1)
+}
+
+// recycle keeps a job that nobody uses for the next Run.
+func (p *Pool) recycle(j *job) {
+	j.task = nil
+	j.failure.Store(nil)
+	p.mu.Lock()
+	j.next, p.free = p.free, j
+	p.mu.Unlock()
+}
+
+// take returns a job with unclaimed parts, which the worker then uses, or nil. The lock is held.
+func (p *Pool) take() *job {
+	for j := p.first; j != nil; j = p.first {
+		if j.claimed.Load() < j.n {
+			j.users.Add(1)
+			return j
+		}
+		p.unlinkLocked(j)
+	}
+	return nil
+}
+
+// serve is the life of a worker.
+func (p *Pool) serve(w *worker) {
+	for {
+		spin(func() bool { return p.jobs.Load() > 0 })
+		p.mu.Lock()
+		j := p.take()
+		if j == nil {
+			if p.closed {
+				p.mu.Unlock()
+				return
+			}
+			p.idle = append(p.idle, w)
+		}
+		p.mu.Unlock()
+		if j == nil {
+			<-w.wake
+			continue
+		}
+		j.work()
+		j.leave()
+	}
+}
+
+// patience is how long a goroutine polls before it parks. The parts of one
+// program follow each other within microseconds, while waking a parked thread
+// costs about as long as this.
+const patience = 30 * time.Microsecond
+
+// spin polls until done, but not longer than patience. It yields, so that the
+// goroutines of others get their turn; with one processor it would only delay them.
+func spin(done func() bool) {
+	if done() || runtime.GOMAXPROCS(0) == 1 {
+		return
+	}
+	for start := time.Now(); time.Since(start) < patience; runtime.Gosched() {
+		for range 50 {
+			if done() {
+				return
+			}
+		}
+	}
+}
