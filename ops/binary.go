@@ -1,0 +1,205 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// BinaryFunc names a function of two numbers.
+type BinaryFunc uint8
+
+// The functions of BinaryOp.
+const (
+	Add BinaryFunc = iota
+	Sub
+	Mul
+	Div
+	Maximum // NaN if either is NaN
+	Minimum // NaN if either is NaN
+)
+
+var binaryNames = [...]string{"add", "sub", "mul", "div", "maximum", "minimum"}
+
+// BinaryOp is an elementwise function of two values of one type, which broadcast against each other. Integers: sums and products wrap
+// around, as in Go; a division by zero gives 0.
+type BinaryOp struct {
+	total
+	F BinaryFunc
+}
+
+// Name is the function's.
+func (o BinaryOp) Name() string { return binaryNames[o.F] }
+
+// Infer wants equal types and shapes that broadcast.
+func (o BinaryOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	s, err := inferBroadcast(in)
+	if err != nil {
+		return nil, err
+	}
+	if in[0].DType == tensor.Bool {
+		return nil, &tensor.ShapeError{Msg: "bool has no arithmetic; write a Cast", In: in}
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: s}}, nil
+}
+
+// inferBroadcast wants two values of equal type whose shapes broadcast.
+func inferBroadcast(in []tensor.Spec) (tensor.Shape, error) {
+	if len(in) != 2 {
+		return tensor.Shape{}, &tensor.ShapeError{Msg: "wants two values", In: in}
+	}
+	if in[0].DType != in[1].DType {
+		return tensor.Shape{}, &tensor.ShapeError{Msg: fmt.Sprintf("types differ: write Cast(tensor.%s) or Cast(tensor.%s)", goName(in[0].DType), goName(in[1].DType)), In: in}
+	}
+	s, ok := tensor.Broadcast(in[0].Shape, in[1].Shape)
+	if !ok {
+		return tensor.Shape{}, &tensor.ShapeError{Msg: "shapes do not broadcast", In: in}
+	}
+	return s, nil
+}
+
+// goName is how a program writes the type.
+func goName(d tensor.DType) string {
+	names := map[tensor.DType]string{tensor.F32: "F32", tensor.F64: "F64", tensor.BF16: "BF16", tensor.F16: "F16", tensor.I32: "I32", tensor.I64: "I64", tensor.U8: "U8", tensor.Bool: "Bool"}
+	return names[d]
+}
+
+// Ref computes floats in float64 and integers in int64.
+func (o BinaryOp) Ref(out, in []tensor.Tensor) error {
+	y, float := out[0], out[0].DType().Float()
+	eachPair(y.Shape(), in[0].Shape(), in[1].Shape(), func(i, j, k int) {
+		if float {
+			y.Set(i, o.float(in[0].At(j), in[1].At(k)))
+		} else {
+			setWrapped(y, i, o.int(in[0].Int(j), in[1].Int(k)))
+		}
+	})
+	return nil
+}
+
+// setWrapped writes x modulo 2^bits of the type.
+func setWrapped(t tensor.Tensor, i int, x int64) {
+	switch t.DType() {
+	case tensor.I32:
+		x = int64(int32(x))
+	case tensor.U8:
+		x = int64(uint8(x))
+	}
+	t.SetInt(i, x)
+}
+
+func (o BinaryOp) float(x, y float64) float64 {
+	switch o.F {
+	case Add:
+		return x + y
+	case Sub:
+		return x - y
+	case Mul:
+		return x * y
+	case Div:
+		return x / y
+	case Maximum:
+		return maxNaN(x, y)
+	}
+	return minNaN(x, y)
+}
+
+// maxNaN is the larger number, or NaN if either is.
+func maxNaN(x, y float64) float64 {
+	if x != x || y != y {
+		return math.NaN()
+	}
+	return max(x, y)
+}
+
+// minNaN is the smaller number, or NaN if either is.
+func minNaN(x, y float64) float64 { return -maxNaN(-x, -y) }
+
+func (o BinaryOp) int(x, y int64) int64 {
+	switch o.F {
+	case Add:
+		return x + y
+	case Sub:
+		return x - y
+	case Mul:
+		return x * y
+	case Div:
+		if y == 0 {
+			return 0
+		}
+		return x / y
+	case Maximum:
+		return max(x, y)
+	}
+	return min(x, y)
+}
+
+// Grad sums each gradient to the shape of its input. At equal operands, Maximum and Minimum give each half.
+func (o BinaryOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	for i := range 2 {
+		if b.Needs(i) {
+			b.Set(i, o.gradient(b, dy, i).SumTo(b.InSpec(i).Shape))
+		}
+	}
+}
+
+func (o BinaryOp) gradient(b *Backward, dy Value, i int) Value {
+	switch {
+	case o.F == Mul: // d(xy) = y dx + x dy
+		return dy.Mul(b.In(1 - i))
+	case o.F == Sub && i == 1:
+		return dy.Neg()
+	case o.F == Div && i == 0: // d(x/y) = dx/y
+		return dy.Div(b.In(1))
+	case o.F == Div: // - x/y^2 dy
+		return dy.Mul(b.Out(0)).Div(b.In(1)).Neg()
+	case o.F == Maximum || o.F == Minimum:
+		x, y := b.In(i), b.In(1-i)
+		if o.F == Minimum {
+			x, y = y, x
+		}
+		zero := b.d.zeros(dy.Spec())
+		return Where(x.Greater(y), dy, Where(x.Equal(y), dy.Scale(0.5), zero))
+	}
+	return dy
+}
+
+// Cost is one operation for each element.
+func (o BinaryOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(1, in, out) }
+
+// Batch keeps the axis.
+func (o BinaryOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
+	return batchElementwise(in, axis)
+}
+
+// Add is x + y; shapes broadcast.
+//
+//go:noinline
+func (x Value) Add(y Value) Value { return Apply(BinaryOp{F: Add}, x, y) }
+
+// Sub is x - y; shapes broadcast.
+//
+//go:noinline
+func (x Value) Sub(y Value) Value { return Apply(BinaryOp{F: Sub}, x, y) }
+
+// Mul is the elementwise product; shapes broadcast.
+//
+//go:noinline
+func (x Value) Mul(y Value) Value { return Apply(BinaryOp{F: Mul}, x, y) }
+
+// Div is the elementwise quotient; shapes broadcast.
+//
+//go:noinline
+func (x Value) Div(y Value) Value { return Apply(BinaryOp{F: Div}, x, y) }
+
+// Maximum is the elementwise maximum, NaN where either is NaN; shapes broadcast.
+//
+//go:noinline
+func (x Value) Maximum(y Value) Value { return Apply(BinaryOp{F: Maximum}, x, y) }
+
+// Minimum is the elementwise minimum, NaN where either is NaN; shapes broadcast.
+//
+//go:noinline
+func (x Value) Minimum(y Value) Value { return Apply(BinaryOp{F: Minimum}, x, y) }

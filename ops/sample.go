@@ -1,0 +1,64 @@
+package ops
+
+import "github.com/cortado-ml/cortado/tensor"
+
+// Sample is one row of an operation's table: operands on which it is run as value, gradient and conformance, on every driver and every
+// level of vector instructions. Float operands are given in f64; a test converts them to the type that it runs.
+type Sample struct {
+	Name string // what the row is about: "row broadcast", "NaN"
+	Op   Op
+	In   []tensor.Tensor
+
+	Refused   string  // words of the error with which Infer must refuse; empty if it accepts
+	Fails     string  // words of the error at run time; empty if it runs
+	ValueOnly bool    // special values, kinks: no finite difference here
+	Rough     bool    // the gradient is right, but is not smooth here: no second order
+	ULP       float64 // bound of a driver's error, in units in the last place of the largest element of the output; 0 means 4
+}
+
+// Sampled is an operation that brings its table.
+type Sampled interface {
+	Op
+	Batched
+	Samples() []Sample
+}
+
+// Registry is one value of every operation of this package, for tests that go through all of them.
+func Registry() []Sampled {
+	var all []Sampled
+	for _, family := range [][]Sampled{
+		elementwiseOps, compareOps, constantOps, reduceOps, matmulOps, convOps, poolOps, shapeOps, indexOps, softmaxOps, normOps, randomOps,
+	} {
+		all = append(all, family...)
+	}
+	return all
+}
+
+// The operands of samples.
+
+// farr is a float operand.
+func farr(dims []int, x ...float64) tensor.Tensor { return tensor.Must(tensor.From(x, dims...)) }
+
+// iarr is an i64 operand.
+func iarr(dims []int, x ...int64) tensor.Tensor { return tensor.Must(tensor.From(x, dims...)) }
+
+// ramp is a float operand of distinct values between -1 and 1 without a pattern: multiples of the golden ratio, modulo 2, minus 1.
+func ramp(seed int, dims ...int) tensor.Tensor {
+	t := tensor.New(tensor.SpecOf(tensor.F64, dims...))
+	for i := range t.Len() {
+		x := 0.6180339887498949*float64(i+1) + 0.7548776662466927*float64(seed+1)
+		t.Set(i, 2*(x-float64(int(x)))-1)
+	}
+	return t
+}
+
+// positive is ramp moved into (0.1, 2.1).
+func positive(seed int, dims ...int) tensor.Tensor {
+	t := ramp(seed, dims...)
+	for i := range t.Len() {
+		t.Set(i, t.At(i)+1.1)
+	}
+	return t
+}
+
+func d(dims ...int) []int { return dims }
