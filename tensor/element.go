@@ -53,10 +53,10 @@ func (t Tensor) Int(i int) int64 {
 		return *elem[int64](t, i)
 	case U8:
 		return int64(*elem[uint8](t, i))
-	case Bool:
-		return int64(*elem[uint8](t, i) & 1)
+	case F32, F64, BF16, F16:
+		return saturate(t.At(i))
 	}
-	return saturate(t.At(i))
+	return int64(*elem[uint8](t, i) & 1)
 }
 
 // SetInt writes element i; an integer type takes the nearest value that it has.
@@ -68,18 +68,18 @@ func (t Tensor) SetInt(i int, x int64) {
 		*elem[int64](t, i) = x
 	case U8:
 		*elem[uint8](t, i) = uint8(max(0, min(math.MaxUint8, x)))
-	case Bool:
-		*elem[bool](t, i) = x != 0
 	case F32:
 		*elem[float32](t, i) = float32(x) // not by way of float64, which would round twice
 	case BF16:
-		const low = 1<<11 - 1 // the bits that a float64 may lack: they only say on which side of a tie x lies
-		if x&low != 0 {
+		const low = 1<<11 - 1 // the bits that a float64 may lack: all they say is on which side of a tie x lies
+		if x&low != 0 && (x > 1<<53 || x < -1<<53) {
 			x = x&^low | 1<<11
 		}
 		t.Set(i, float64(x))
-	default:
+	case F64, F16: // a value that float64 rounds is infinite as f16
 		t.Set(i, float64(x))
+	default:
+		*elem[bool](t, i) = x != 0
 	}
 }
 
