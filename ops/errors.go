@@ -12,7 +12,9 @@ type IndexError struct {
 	Limit int   // indices run from 0 to Limit-1
 }
 
-func (e *IndexError) Error() string { return fmt.Sprintf("index %d out of range [0,%d)", e.Index, e.Limit) }
+func (e *IndexError) Error() string {
+	return fmt.Sprintf("index %d out of range [0,%d)", e.Index, e.Limit)
+}
 
 // CheckIndex is nil or an *IndexError.
 func CheckIndex(i int64, limit int) error {

@@ -20,9 +20,10 @@ func (leaf) Cost(in, out []tensor.Spec) Cost   { return Cost{} }
 
 type inputOp struct {
 	leaf
-	Label string
-	Spec  tensor.Spec
-	Batch int8 // axis, -1 for none
+	Label  string
+	Spec   tensor.Spec
+	Batch  int8 // axis, -1 for none
+	Scalar bool
 }
 
 type varOp struct {
@@ -70,7 +71,7 @@ func (r *Recorder) Input(name string, x tensor.Tensor, batch int) Value {
 	}
 	if m != r.misses { // a replayed prefix was checked when it was recorded
 		for _, n := range r.path[:len(r.path)-1] {
-			if o, ok := n.Op.(inputOp); ok && o.Label == name {
+			if o, ok := n.Op.(inputOp); ok && o.Label == name && !o.Scalar {
 				first := n.Site()
 				r.forget() // this trace is not worth remembering
 				return r.misuse("input %q is recorded twice in one step (a forgotten Step or Discard?): first at %s, again", name, first)
@@ -78,6 +79,15 @@ func (r *Recorder) Input(name string, x tensor.Tensor, batch int) Value {
 		}
 	}
 	r.feeds = append(r.feeds, x)
+	return v
+}
+
+// Scalar records a number that may change from step to step. Unlike an input, its name may repeat: two optimisers both have a rate.
+func (r *Recorder) Scalar(name string, x tensor.Tensor) Value {
+	v := ApplyIn(r, inputOp{Label: name, Spec: x.Spec(), Batch: -1, Scalar: true})
+	if r.err == nil {
+		r.feeds = append(r.feeds, x)
+	}
 	return v
 }
 
