@@ -42,9 +42,10 @@ func replace(path string, write func(io.Writer) error) (err error) {
 	}
 	done := false
 	defer func() { // also when write panics
-		f.Close() // an error here comes after Sync, or after the first error
-		if !done {
-			os.Remove(partial)
+		if done {
+			f.Close() // what was written is on the disk already: Sync said so
+		} else {
+			discard(f)
 		}
 	}()
 

@@ -15,5 +15,11 @@ func rename(f *os.File, path string) error {
 	return os.Rename(f.Name(), path)
 }
 
+// discard removes f.
+func discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+}
+
 // syncFolder does nothing: a folder cannot be opened to be flushed.
 func syncFolder(string) error { return nil }

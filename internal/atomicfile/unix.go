@@ -19,6 +19,12 @@ func lock(f *os.File) {
 // rename gives f the name path while its lock is held.
 func rename(f *os.File, path string) error { return os.Rename(f.Name(), path) }
 
+// discard removes f while its lock is held, so that it is not the next writer's file that goes.
+func discard(f *os.File) {
+	os.Remove(f.Name())
+	f.Close()
+}
+
 // syncFolder makes a rename in the folder outlast a power cut. Some file systems cannot and say so; there is no more to be done there.
 func syncFolder(folder string) error {
 	f, err := os.Open(folder)

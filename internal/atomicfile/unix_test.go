@@ -5,6 +5,7 @@ package atomicfile_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,7 +44,7 @@ func whole(t *testing.T, path string) {
 	}
 }
 
-// TestWritersOfOnePath wait for each other; readers always find a whole file.
+// TestWritersOfOnePath wait for each other, although some of them fail; readers always find a whole file.
 func TestWritersOfOnePath(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a")
@@ -55,6 +56,9 @@ func TestWritersOfOnePath(t *testing.T) {
 					t.Error(err)
 				}
 				whole(t, path)
+				if err := atomicfile.Write(path, func(io.Writer) error { return io.ErrClosedPipe }); !errors.Is(err, io.ErrClosedPipe) {
+					t.Error(err)
+				}
 			}
 		})
 	}
