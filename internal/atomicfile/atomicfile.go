@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -13,12 +14,12 @@ const Suffix = ".partial"
 
 // Write makes path hold what write writes. The bytes go to a second file in the same folder, are flushed to the disk, and take the name
 // over in one step; then the folder is flushed too. If anything fails, the second file is removed, path is as before, and the error says
-// what failed, with write's own error in its chain. A symbolic link is followed; an existing file's permissions are kept.
+// what failed: an *fs.PathError with write's own error in its chain. A symbolic link is followed; an existing file's permissions are kept.
 //
 // Writers of one path wait for each other, in one process or several, where the system has file locks: on Unix.
 func Write(path string, write func(io.Writer) error) error {
 	if err := replace(path, write); err != nil {
-		return fmt.Errorf("atomicfile: %s: %w", path, err)
+		return &fs.PathError{Op: "write", Path: path, Err: err}
 	}
 	return nil
 }

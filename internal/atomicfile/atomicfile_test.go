@@ -53,7 +53,7 @@ func TestFailureKeepsTheOldFile(t *testing.T) {
 	full := errors.New("no space left on device")
 	broken := func(w io.Writer) error { io.WriteString(w, "half of the new t"); return full }
 
-	if err := atomicfile.Write(path, broken); !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "atomicfile: "+path) {
+	if err := atomicfile.Write(path, broken); !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "write "+path+": ") {
 		t.Errorf("the error is %v", err)
 	}
 	only(t, folder, nil)
