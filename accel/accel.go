@@ -143,3 +143,12 @@ type NodeError struct {
 func (e *NodeError) Error() string { return fmt.Sprintf("node %d: %v", e.Node, e.Err) }
 
 func (e *NodeError) Unwrap() error { return e.Err }
+
+// InSpecs are the specs of a node's inputs.
+func InSpecs(g *Graph, n *Node) []tensor.Spec {
+	in := make([]tensor.Spec, len(n.In))
+	for i, e := range n.In {
+		in[i] = g.Nodes[e.Node].Out[e.Out]
+	}
+	return in
+}

@@ -270,8 +270,9 @@ func (d *differ) through(f Fused, i int) {
 	d.walk(lo, hi)
 }
 
-// value is e as the backward pass of segment seg may use it: outside a segment, itself; inside, a recomputed copy behind a barrier that
-// waits for the first gradient. Streams are attributes and are copied with the op; effects have no outputs and are never copied.
+// value is e as the backward pass of segment seg may use it: outside a segment, itself; inside, a recomputed copy. What enters the
+// segment, a variable too, enters it again through a barrier that waits for the first gradient: else the first operations would be equal
+// to those of the forward pass, and elimination would keep their results for so long. Streams are attributes and are copied with the op; effects have no outputs and are never copied.
 func (d *differ) value(seg uint32, e Edge) Value {
 	n := d.r.path[e.Node]
 	self := Value{d.r, e.Node, d.r.gen, e.Out}
@@ -284,9 +285,9 @@ func (d *differ) value(seg uint32, e Edge) Value {
 	var v Value
 	kind, _ := kindOf(n)
 	switch {
-	case kind != Compute: // a leaf is resident anyhow
+	case kind == RNG: // tiny, and not worth a barrier
 		v = self
-	case n.Env.seg == seg:
+	case kind == Compute && n.Env.seg == seg:
 		in := make([]Value, len(n.In))
 		for i, x := range n.In {
 			in[i] = d.value(seg, x)
