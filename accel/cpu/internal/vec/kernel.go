@@ -1,0 +1,161 @@
+package vec
+
+import (
+	"unsafe"
+
+	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// call is one execution of an instruction on n elements.
+type call struct {
+	dst   unsafe.Pointer
+	src   [3]unsafe.Pointer
+	step  [3]int // 1, or 0 for an operand all of whose elements are the same
+	n     int
+	start int // the first element's number in the chain
+	instr *Instr
+}
+
+// kernel does a call, which it may change.
+type kernel func(*call)
+
+// uniformLen is how many elements of an operand of step 0 are there: a vector of the widest level.
+const uniformLen = 16
+
+// table has the float32 kernels of a level, or float64 ones in Go. Steps are as in call. A missing entry means the plain loop.
+type table[T float] struct {
+	unary   [numOps]func(dst, a *T, n int)
+	binary  [numOps]func(dst, a, b *T, aStep, bStep, n int)
+	compare [numOps]func(dst *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes
+	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int)   // n is a multiple of lanes
+
+	// The reductions store partial results, as many as lanes, which fold combines in order. dst may be a.
+	lanes  int
+	sum    func(acc *float64, a *T, n int)
+	dot    func(acc *float64, a, b *T, n int)
+	expSum func(dst *T, acc *float64, a *T, m T, n int) // dst = e**(a-m), and its sum
+	min    func(acc, a *T, n int)
+	max    func(acc, a *T, n int)
+
+	// columnSum stores the sums over rows of n columns; acc has room for whole vectors.
+	columnSum func(acc *float64, a *T, stride, rows, n int)
+
+	// stream copies n bytes, a multiple of 64, past the caches to memory aligned to 64; nil where that is not possible.
+	stream func(dst, src *byte, n int)
+}
+
+// maxLanes is the most partial results that a reduction gives.
+const maxLanes = 16
+
+// f32At is the table of a level.
+func f32At(l isa.Level) *table[float32] {
+	t := goTable[float32]()
+	override(l, t)
+	return t
+}
+
+// f64At is the same at every level.
+func f64At(isa.Level) *table[float64] { return goTable[float64]() }
+
+// lookup finds the kernel of an instruction whose operands have these types.
+func lookup(l isa.Level, in *Instr, args [3]tensor.DType) kernel {
+	t := args[0]
+	switch ops[in.Op].kind {
+	case constant:
+		return constantKernel(in.DType)
+	case conversion:
+		return castKernel(t, in.DType)
+	case selection:
+		return whereKernel(l, args[1])
+	case random:
+		return randomKernel(in.Op)
+	case mask:
+		if t == tensor.F64 {
+			return dropout[float64]
+		}
+		return dropout[float32]
+	}
+	switch t {
+	case tensor.F32:
+		return floatKernel(f32At(l), in.Op)
+	case tensor.F64:
+		return floatKernel(f64At(l), in.Op)
+	case tensor.I32:
+		return numberKernel[int32](in.Op)
+	case tensor.I64:
+		return numberKernel[int64](in.Op)
+	}
+	return numberKernel[uint8](in.Op) // bool is 0 or 1
+}
+
+// floatKernel prefers the table's kernels.
+func floatKernel[T float](t *table[T], op Op) kernel {
+	if f := t.unary[op]; f != nil {
+		return func(c *call) { f((*T)(c.dst), (*T)(c.src[0]), c.n) }
+	}
+	if f := t.binary[op]; f != nil {
+		return func(c *call) { f((*T)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), c.step[0], c.step[1], c.n) }
+	}
+	if ops[op].kind == function {
+		return functionKernel[T](op)
+	}
+	switch {
+	case op == Gt && t.compare[Lt] != nil:
+		return swapped(floatKernel(t, Lt))
+	case op == Ge && t.compare[Le] != nil:
+		return swapped(floatKernel(t, Le))
+	case t.compare[op] == nil:
+		return numberKernel[T](op)
+	}
+	f, lanes, rest := t.compare[op], t.lanes, numberKernel[T](op)
+	return func(c *call) {
+		if whole := c.n - c.n%lanes; whole > 0 {
+			f((*uint8)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), c.step[0], c.step[1], whole)
+			c.skip(whole, 1, int(unsafe.Sizeof(T(0))), int(unsafe.Sizeof(T(0))), 0)
+		}
+		rest(c)
+	}
+}
+
+// whereKernel selects among values of type t: only its size counts.
+func whereKernel(l isa.Level, t tensor.DType) kernel {
+	switch t.Size() {
+	case 1:
+		return where[uint8]
+	case 2:
+		return where[uint16]
+	case 8:
+		return where[uint64]
+	}
+	k := f32At(l)
+	if k.where == nil {
+		return where[uint32]
+	}
+	return func(c *call) {
+		if whole := c.n - c.n%k.lanes; whole > 0 && c.step[0] == 1 {
+			k.where((*float32)(c.dst), (*uint8)(c.src[0]), (*float32)(c.src[1]), (*float32)(c.src[2]), c.step[1], c.step[2], whole)
+			c.skip(whole, 4, 1, 4, 4)
+		}
+		where[uint32](c)
+	}
+}
+
+// swapped exchanges the operands.
+func swapped(k kernel) kernel {
+	return func(c *call) {
+		c.src[0], c.src[1] = c.src[1], c.src[0]
+		c.step[0], c.step[1] = c.step[1], c.step[0]
+		k(c)
+	}
+}
+
+// skip drops the first n elements, whose sizes in bytes are given.
+func (c *call) skip(n, dst, a, b, d int) {
+	c.dst = unsafe.Add(c.dst, n*dst)
+	for i, size := range [3]int{a, b, d} {
+		c.src[i] = unsafe.Add(c.src[i], n*size*c.step[i])
+	}
+	c.n -= n
+	c.start += n
+}

@@ -1,0 +1,29 @@
+package vec
+
+import "github.com/cortado-ml/cortado/accel/cpu/internal/isa"
+
+// override puts the assembly of a level into the table.
+func override(l isa.Level, t *table[float32]) {
+	switch {
+	case l >= isa.AVX512:
+		t.unary[Neg], t.unary[Abs], t.unary[ReLU] = negF32AVX512, absF32AVX512, reluF32AVX512
+		t.unary[Sqrt], t.unary[Rsqrt] = sqrtF32AVX512, rsqrtF32AVX512
+		t.unary[Exp], t.unary[Log], t.unary[Tanh], t.unary[Sigmoid] = expF32AVX512, logF32AVX512, tanhF32AVX512, sigmoidF32AVX512
+		t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32AVX512, subF32AVX512, mulF32AVX512, divF32AVX512
+		t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32AVX512, maxF32AVX512, reluGradF32AVX512
+		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX512, leF32AVX512, eqF32AVX512, neF32AVX512
+		t.where, t.stream = whereF32AVX512, streamAVX512
+		t.lanes, t.sum, t.dot, t.expSum = 16, sumF32AVX512, dotF32AVX512, expSumF32AVX512
+		t.min, t.max, t.columnSum = reduceMinF32AVX512, reduceMaxF32AVX512, columnSumF32AVX512
+	case l >= isa.AVX2:
+		t.unary[Neg], t.unary[Abs], t.unary[ReLU] = negF32AVX2, absF32AVX2, reluF32AVX2
+		t.unary[Sqrt], t.unary[Rsqrt] = sqrtF32AVX2, rsqrtF32AVX2
+		t.unary[Exp], t.unary[Log], t.unary[Tanh], t.unary[Sigmoid] = expF32AVX2, logF32AVX2, tanhF32AVX2, sigmoidF32AVX2
+		t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32AVX2, subF32AVX2, mulF32AVX2, divF32AVX2
+		t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32AVX2, maxF32AVX2, reluGradF32AVX2
+		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX2, leF32AVX2, eqF32AVX2, neF32AVX2
+		t.where, t.stream = whereF32AVX2, streamAVX2
+		t.lanes, t.sum, t.dot, t.expSum = 8, sumF32AVX2, dotF32AVX2, expSumF32AVX2
+		t.min, t.max, t.columnSum = reduceMinF32AVX2, reduceMaxF32AVX2, columnSumF32AVX2
+	}
+}

@@ -1,0 +1,82 @@
+package vec
+
+import (
+	"math"
+	"unsafe"
+)
+
+// goTable has the reductions in plain Go.
+func goTable[T float]() *table[T] {
+	return &table[T]{lanes: goLanes, sum: sum[T], dot: dot[T], expSum: expSum[T], min: reduceMin[T], max: reduceMax[T], columnSum: columnSum[T]}
+}
+
+// goLanes is how many partial results the plain loops keep, which lets the processor overlap their additions.
+const goLanes = 4
+
+func sum[T float](acc *float64, a *T, n int) {
+	var s [goLanes]float64
+	x := unsafe.Slice(a, n)
+	for ; len(x) >= goLanes; x = x[goLanes:] {
+		s[0] += float64(x[0])
+		s[1] += float64(x[1])
+		s[2] += float64(x[2])
+		s[3] += float64(x[3])
+	}
+	for i, v := range x {
+		s[i] += float64(v)
+	}
+	copy(unsafe.Slice(acc, goLanes), s[:])
+}
+
+func dot[T float](acc *float64, a, b *T, n int) {
+	var s [goLanes]float64
+	x, y := unsafe.Slice(a, n), unsafe.Slice(b, n)
+	for ; len(x) >= goLanes && len(y) >= goLanes; x, y = x[goLanes:], y[goLanes:] {
+		s[0] += float64(float64(x[0]) * float64(y[0]))
+		s[1] += float64(float64(x[1]) * float64(y[1]))
+		s[2] += float64(float64(x[2]) * float64(y[2]))
+		s[3] += float64(float64(x[3]) * float64(y[3]))
+	}
+	for i, v := range x {
+		s[i] += float64(float64(v) * float64(y[i]))
+	}
+	copy(unsafe.Slice(acc, goLanes), s[:])
+}
+
+func expSum[T float](dst *T, acc *float64, a *T, m T, n int) {
+	d := unsafe.Slice(dst, n)
+	for i, v := range unsafe.Slice(a, n) {
+		d[i] = T(math.Exp(float64(v - m)))
+	}
+	sum(acc, dst, n)
+}
+
+func reduceMin[T float](acc, a *T, n int) {
+	m := T(math.Inf(1))
+	for _, v := range unsafe.Slice(a, n) {
+		m = min(m, v)
+	}
+	for i := range goLanes {
+		*at(acc, i) = m
+	}
+}
+
+func reduceMax[T float](acc, a *T, n int) {
+	m := T(math.Inf(-1))
+	for _, v := range unsafe.Slice(a, n) {
+		m = max(m, v)
+	}
+	for i := range goLanes {
+		*at(acc, i) = m
+	}
+}
+
+func columnSum[T float](acc *float64, a *T, stride, rows, n int) {
+	s := unsafe.Slice(acc, n)
+	clear(s)
+	for i := range rows {
+		for j, v := range unsafe.Slice(at(a, i*stride), n) {
+			s[j] += float64(v)
+		}
+	}
+}
