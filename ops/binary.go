@@ -174,6 +174,39 @@ func (o BinaryOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchElementwise(in, axis)
 }
 
+// Samples are the same for every function.
+func (BinaryOp) Samples() (rows []Sample) {
+	column, row := specialPairs()
+	for f := range BinaryFunc(len(binaryNames)) {
+		o := BinaryOp{F: f}
+		rows = append(rows,
+			Sample{Name: "same shape", Op: o, In: []tensor.Tensor{ramp(1, 3, 5), positive(2, 3, 5)}},
+			Sample{Name: "rank 0", Op: o, In: []tensor.Tensor{ramp(1), positive(2)}},
+			Sample{Name: "rank 0 and a vector", Op: o, In: []tensor.Tensor{ramp(1), positive(2, 19)}},
+			Sample{Name: "row", Op: o, In: []tensor.Tensor{ramp(1, 3, 5), positive(2, 5)}},
+			Sample{Name: "column", Op: o, In: []tensor.Tensor{ramp(1, 3, 1), positive(2, 3, 5)}},
+			Sample{Name: "channel", Op: o, In: []tensor.Tensor{ramp(1, 2, 3, 2, 2), positive(2, 3, 1, 1)}},
+			Sample{Name: "outer", Op: o, In: []tensor.Tensor{ramp(1, 2, 1, 3), positive(2, 4, 1)}},
+			Sample{Name: "size 1 everywhere", Op: o, In: []tensor.Tensor{ramp(1, 1, 1), positive(2, 1)}},
+			Sample{Name: "zero size", Op: o, In: []tensor.Tensor{ramp(1, 0, 3), positive(2, 1, 3)}},
+			Sample{Name: "zero size from size 1", Op: o, In: []tensor.Tensor{ramp(1, 2, 1), positive(2, 2, 0)}},
+			Sample{Name: "long", Op: o, In: []tensor.Tensor{ramp(1, 1031), positive(2, 1031)}},
+			Sample{Name: "special", Op: o, In: []tensor.Tensor{column, row}, ValueOnly: true},
+			Sample{Name: "i64", Op: o, In: []tensor.Tensor{iarr(d(5), 7, -7, math.MaxInt64, math.MinInt64, 0), iarr(d(5), 2, 2, 1, -1, 0)}},
+			Sample{Name: "i32", Op: o, In: []tensor.Tensor{arr[int32](d(4), 7, math.MaxInt32, math.MinInt32, 5), arr[int32](d(4), -2, 1, -1, 0)}},
+			Sample{Name: "u8", Op: o, In: []tensor.Tensor{arr[uint8](d(3), 200, 3, 255), arr[uint8](d(3), 100, 5, 0)}},
+			Sample{Name: "bool", Op: o, In: []tensor.Tensor{arr(d(1), true), arr(d(1), false)}, Refused: "bool has no arithmetic"},
+			Sample{Name: "types", Op: o, In: []tensor.Tensor{ramp(1, 2), iarr(d(2), 1, 2)}, Refused: "types differ: write Cast(tensor."},
+			Sample{Name: "shapes", Op: o, In: []tensor.Tensor{ramp(1, 2, 3), ramp(1, 2)}, Refused: "shapes do not broadcast"},
+			Sample{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 2)}, Refused: "wants two values"},
+		)
+		if f == Maximum || f == Minimum {
+			rows = append(rows, Sample{Name: "equal", Op: o, In: []tensor.Tensor{farr(d(3), 1, 2, 3), farr(d(3), 1, 2, 0)}, ValueOnly: true})
+		}
+	}
+	return rows
+}
+
 // Add is x + y; shapes broadcast.
 //
 //go:noinline

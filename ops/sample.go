@@ -1,6 +1,10 @@
 package ops
 
-import "github.com/cortado-ml/cortado/tensor"
+import (
+	"math"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
 
 // Sample is one row of an operation's table: operands on which it is run as value, gradient and conformance, on every driver and every
 // level of vector instructions. Float operands are given in f64; a test converts them to the type that it runs.
@@ -36,11 +40,16 @@ func Registry() []Sampled {
 
 // The operands of samples.
 
+// arr is an operand of any type; without dims of rank 0.
+func arr[T tensor.Elem](dims []int, x ...T) tensor.Tensor {
+	return tensor.Must(tensor.Must(tensor.From(x)).Reshape(dims...))
+}
+
 // farr is a float operand.
-func farr(dims []int, x ...float64) tensor.Tensor { return tensor.Must(tensor.From(x, dims...)) }
+func farr(dims []int, x ...float64) tensor.Tensor { return arr(dims, x...) }
 
 // iarr is an i64 operand.
-func iarr(dims []int, x ...int64) tensor.Tensor { return tensor.Must(tensor.From(x, dims...)) }
+func iarr(dims []int, x ...int64) tensor.Tensor { return arr(dims, x...) }
 
 // ramp is a float operand of distinct values between -1 and 1 without a pattern: multiples of the golden ratio, modulo 2, minus 1.
 func ramp(seed int, dims ...int) tensor.Tensor {
@@ -62,3 +71,16 @@ func positive(seed int, dims ...int) tensor.Tensor {
 }
 
 func d(dims ...int) []int { return dims }
+
+// special are the floats that vector code gets wrong.
+var special = [...]float64{
+	math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 0.5, -3.25, 5e-324, -1e-40, 1e-30, 3e38, -1e300, 20, -20, 88.8, -104, 710, -746,
+}
+
+// specials is an operand of them.
+func specials() tensor.Tensor { return farr(d(len(special)), special[:]...) }
+
+// specialPairs is a column and a row of special values: broadcast, they meet each other.
+func specialPairs() (column, row tensor.Tensor) {
+	return farr(d(len(special), 1), special[:]...), specials()
+}

@@ -1,6 +1,11 @@
 package ops
 
-import "github.com/cortado-ml/cortado/tensor"
+import (
+	"fmt"
+	"math"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
 
 // ScaleOp multiplies by a constant: in f32 and f64 the constant is rounded to the type first.
 type ScaleOp struct {
@@ -52,6 +57,25 @@ func (ScaleOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchElementwise(in, axis)
 }
 
+// Samples have factors that need rounding, and special ones.
+func (ScaleOp) Samples() []Sample {
+	return constantSamples(func(x float64) Op { return ScaleOp{By: F(x)} })
+}
+
+func constantSamples(op func(x float64) Op) (rows []Sample) {
+	for _, x := range []float64{0.1, -3, math.NaN(), math.Inf(1), 0, math.Copysign(0, -1), 1e-45} {
+		rows = append(rows, Sample{Name: fmt.Sprintf("by %g, special", x), Op: op(x), In: []tensor.Tensor{specials()}, ValueOnly: true})
+	}
+	o := op(0.1)
+	return append(rows,
+		Sample{Name: "matrix", Op: o, In: []tensor.Tensor{ramp(1, 3, 5)}},
+		Sample{Name: "rank 0", Op: o, In: []tensor.Tensor{ramp(2)}},
+		Sample{Name: "zero size", Op: o, In: []tensor.Tensor{ramp(3, 0)}},
+		Sample{Name: "long", Op: o, In: []tensor.Tensor{ramp(4, 1031)}},
+		Sample{Name: "integers", Op: o, In: []tensor.Tensor{iarr(d(1), 1)}, Refused: "wants one float value"},
+	)
+}
+
 // ShiftOp adds a constant, rounded as ScaleOp's.
 type ShiftOp struct {
 	total
@@ -85,6 +109,11 @@ func (ShiftOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(1, in, out)
 // Batch keeps the axis.
 func (ShiftOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchElementwise(in, axis)
+}
+
+// Samples have terms that need rounding, and special ones.
+func (ShiftOp) Samples() []Sample {
+	return constantSamples(func(x float64) Op { return ShiftOp{By: F(x)} })
 }
 
 // Scale is x times a constant. A factor that changes from step to step is a Tape.Scalar and a Mul instead.

@@ -134,6 +134,35 @@ func (o UnaryOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchElementwise(in, axis)
 }
 
+// Samples are the same for every function, moved to where it is defined.
+func (UnaryOp) Samples() (rows []Sample) {
+	for f := range UnaryFunc(len(unaryNames)) {
+		o, operand := UnaryOp{F: f}, ramp
+		if f == Log || f == Sqrt || f == Rsqrt {
+			operand = positive
+		}
+		rows = append(rows,
+			Sample{Name: "matrix", Op: o, In: []tensor.Tensor{operand(1, 3, 7)}},
+			Sample{Name: "rank 0", Op: o, In: []tensor.Tensor{operand(2)}},
+			Sample{Name: "zero size", Op: o, In: []tensor.Tensor{operand(3, 2, 0)}},
+			Sample{Name: "size 1", Op: o, In: []tensor.Tensor{operand(4, 1, 1)}},
+			Sample{Name: "long", Op: o, In: []tensor.Tensor{operand(5, 1031)}},
+			Sample{Name: "special", Op: o, In: []tensor.Tensor{specials()}, ValueOnly: true},
+			Sample{Name: "two values", Op: o, In: []tensor.Tensor{operand(1, 2), operand(1, 2)}, Refused: "wants one value"},
+		)
+		ints := Sample{Name: "i32", Op: o, In: []tensor.Tensor{arr[int32](d(3), 3, -3, math.MinInt32)}, Refused: "wants floats"}
+		bools := Sample{Name: "bool", Op: o, In: []tensor.Tensor{arr(d(2), true, false)}, Refused: "wants floats"}
+		if f == Identity || f == Neg || f == ReLU {
+			ints.Refused = ""
+		}
+		if f == Identity {
+			bools.Refused = ""
+		}
+		rows = append(rows, ints, bools)
+	}
+	return rows
+}
+
 // ReLUGradOp is the gradient of ReLU from its output y and dy: dy where y > 0, NaN where y is NaN, 0 elsewhere.
 type ReLUGradOp struct{ total }
 
@@ -174,6 +203,20 @@ func (ReLUGradOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(1, in, o
 // Batch keeps the axis.
 func (ReLUGradOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchElementwise(in, axis)
+}
+
+// Samples have outputs of ReLU as first operand: zero or more.
+func (o ReLUGradOp) Samples() []Sample {
+	return []Sample{
+		{Name: "matrix", Op: o, In: []tensor.Tensor{positive(1, 3, 5), ramp(2, 3, 5)}},
+		{Name: "rank 0", Op: o, In: []tensor.Tensor{positive(1), ramp(2)}},
+		{Name: "zero size", Op: o, In: []tensor.Tensor{positive(1, 0, 2), ramp(2, 0, 2)}},
+		{Name: "zeros", Op: o, In: []tensor.Tensor{farr(d(4), 0, math.Copysign(0, -1), 2, 0), ramp(2, 4)}, ValueOnly: true},
+		{Name: "special y", Op: o, In: []tensor.Tensor{specials(), ramp(2, len(special))}, ValueOnly: true},
+		{Name: "special dy", Op: o, In: []tensor.Tensor{positive(2, len(special)), specials()}, ValueOnly: true},
+		{Name: "shapes", Op: o, In: []tensor.Tensor{ramp(1, 2), ramp(1, 1)}, Refused: "of one spec"},
+		{Name: "integers", Op: o, In: []tensor.Tensor{iarr(d(1), 1), iarr(d(1), 1)}, Refused: "float"},
+	}
 }
 
 // Identity is a copy.
