@@ -1,0 +1,142 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// AvgPool2DOp is the mean of each window of x [n, c, h, w].
+type AvgPool2DOp struct {
+	total
+	Size, Stride [2]int // along height and width
+	Pad          [4]int // top, bottom, left, right; less than Size
+	CountPad     bool   // the padding counts, as zeros; otherwise the mean is over what lies in the plane
+}
+
+// Name is "average-pool2d".
+func (AvgPool2DOp) Name() string { return "average-pool2d" }
+
+func (o AvgPool2DOp) window() window { return window{o.Size, o.Stride, o.Pad} }
+
+// Infer wants windows that all contain an element.
+func (o AvgPool2DOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkImages(1, in); err != nil {
+		return nil, err
+	}
+	s, err := o.window().pooled(in[0].Shape, in)
+	if err != nil {
+		return nil, err
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: s}}, nil
+}
+
+// each calls f for every element i of x in a window with the window's result j and the number of elements that the window counts.
+func (o AvgPool2DOp) each(x tensor.Shape, f func(i, j int, count float64)) {
+	o.window().each(x, func(plane, j, y0, y1, x0, x1, w int) {
+		count := float64((y1 - y0) * (x1 - x0))
+		if o.CountPad {
+			count = float64(o.Size[0] * o.Size[1])
+		}
+		for y := y0; y < y1; y++ {
+			for x := x0; x < x1; x++ {
+				f(plane+y*w+x, j, count)
+			}
+		}
+	})
+}
+
+// Ref adds and divides.
+func (o AvgPool2DOp) Ref(out, in []tensor.Tensor) error {
+	sum := newAdder(out[0])
+	by := make([]float64, out[0].Len())
+	o.each(in[0].Shape(), func(i, j int, count float64) {
+		sum.add(j, in[0], i)
+		by[j] = count
+	})
+	for j, n := range by {
+		sum.f[j] /= n
+	}
+	sum.store()
+	return nil
+}
+
+// Grad spreads each dy over its window.
+func (o AvgPool2DOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	s := b.InSpec(0).Shape
+	b.Set(0, Apply(AvgPool2DGradOp{Size: o.Size, Stride: o.Stride, Pad: o.Pad, CountPad: o.CountPad, H: s.Dim(2), W: s.Dim(3)}, dy))
+}
+
+// Cost is an addition for each element of each window.
+func (o AvgPool2DOp) Cost(in, out []tensor.Spec) Cost {
+	return Elementwise(float64(o.Size[0]*o.Size[1]), in, out)
+}
+
+// Batch cuts the images, or their channels.
+func (AvgPool2DOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) { return batchPlanes(axis, 1) }
+
+// AvgPool2DGradOp is the adjoint of AvgPool2DOp over images of height H and width W: it adds to each element of a window its part of dy.
+type AvgPool2DGradOp struct {
+	total
+	Size, Stride [2]int
+	Pad          [4]int
+	CountPad     bool
+	H, W         int
+}
+
+// Name is "average-pool2d gradient".
+func (AvgPool2DGradOp) Name() string { return "average-pool2d gradient" }
+
+func (o AvgPool2DGradOp) forward() AvgPool2DOp {
+	return AvgPool2DOp{Size: o.Size, Stride: o.Stride, Pad: o.Pad, CountPad: o.CountPad}
+}
+
+// Infer wants the dy that a pool over such images has.
+func (o AvgPool2DGradOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkImages(1, in); err != nil {
+		return nil, err
+	}
+	dy := in[0].Shape
+	x := image(dy.Dim(0), dy.Dim(1), o.H, o.W)
+	want, err := o.forward().window().pooled(x, in)
+	if err != nil {
+		return nil, err
+	}
+	if dy != want {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("the pool of %v gives %v, not %v", x, want, dy), In: in}
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: x}}, nil
+}
+
+// Ref adds; windows may overlap.
+func (o AvgPool2DGradOp) Ref(out, in []tensor.Tensor) error {
+	sum := newAdder(out[0])
+	o.forward().each(out[0].Shape(), func(i, j int, count float64) { sum.f[i] += in[0].At(j) / count })
+	sum.store()
+	return nil
+}
+
+// Grad is the pool.
+func (o AvgPool2DGradOp) Grad(b *Backward) {
+	g, _ := b.Dy(0)
+	b.Set(0, Apply(o.forward(), g))
+}
+
+// Cost is that of the pool.
+func (o AvgPool2DGradOp) Cost(in, out []tensor.Spec) Cost {
+	return Elementwise(float64(o.Size[0]*o.Size[1]), out, in)
+}
+
+// Batch cuts the images, or their channels.
+func (AvgPool2DGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
+	return batchPlanes(axis, 1)
+}
+
+// AvgPool2D is the mean of each window of images x [n, channels, height, width]. The padding counts, as zeros.
+//
+//go:noinline
+func AvgPool2D(x Value, p Pool) Value {
+	w := p.window()
+	return Apply(AvgPool2DOp{Size: w.size, Stride: w.stride, Pad: w.pad, CountPad: true}, x)
+}

@@ -1,0 +1,263 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// convOps are the convolution and its two adjoints. Each is linear in both inputs, and the gradients of each are among the three.
+var convOps = []Sampled{Conv2DOp{}, Conv2DInputGradOp{}, Conv2DWeightGradOp{}}
+
+// Conv2DOp correlates images with kernels: (x [n, c, h, w], weight [out, c, kh, kw]) gives [n, out, oh, ow]. As everywhere in networks the
+// kernel is not flipped. The padding is zeros: times an infinite or NaN weight it is NaN, as any zero.
+type Conv2DOp struct {
+	total
+	Stride [2]int // along height and width
+	Pad    [4]int // top, bottom, left, right
+}
+
+// Name is "conv2d".
+func (Conv2DOp) Name() string { return "conv2d" }
+
+// Infer wants equal channels, and a kernel no larger than the padded image.
+func (o Conv2DOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkImages(2, in); err != nil {
+		return nil, err
+	}
+	x, w := in[0].Shape, in[1].Shape
+	if x.Dim(1) != w.Dim(1) {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("channels differ: %d (axis 1 of x %v) vs %d (axis 1 of the weight %v)", x.Dim(1), x, w.Dim(1), w), In: in}
+	}
+	oh, ow, err := o.window(w.Dim(2), w.Dim(3)).steps(x.Dim(2), x.Dim(3), in)
+	if err != nil {
+		return nil, err
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: image(x.Dim(0), w.Dim(0), oh, ow)}}, nil
+}
+
+func (o Conv2DOp) window(kh, kw int) window { return window{[2]int{kh, kw}, o.Stride, o.Pad} }
+
+// each calls f for every product of a convolution: element i of x, or -1 in the padding, times element k of the weight goes to element j
+// of the result.
+func (o Conv2DOp) each(x, w, y tensor.Shape, f func(i, k, j int)) {
+	for n := range y.Dim(0) {
+		for out := range y.Dim(1) {
+			for c := range x.Dim(1) {
+				o.eachTap(x, w, y, (n*x.Dim(1)+c)*x.Dim(2), (out*w.Dim(1)+c)*w.Dim(2), (n*y.Dim(1)+out)*y.Dim(2), f)
+			}
+		}
+	}
+}
+
+// eachTap is each for one plane of each operand; the planes begin at the given rows.
+func (o Conv2DOp) eachTap(x, w, y tensor.Shape, xRow, wRow, yRow int, f func(i, k, j int)) {
+	for a := range y.Dim(2) {
+		for b := range y.Dim(3) {
+			for p := range w.Dim(2) {
+				for q := range w.Dim(3) {
+					r, s, i := a*o.Stride[0]-o.Pad[0]+p, b*o.Stride[1]-o.Pad[2]+q, -1
+					if r >= 0 && r < x.Dim(2) && s >= 0 && s < x.Dim(3) {
+						i = (xRow+r)*x.Dim(3) + s
+					}
+					f(i, (wRow+p)*w.Dim(3)+q, (yRow+a)*y.Dim(3)+b)
+				}
+			}
+		}
+	}
+}
+
+// Ref is y[n,o,a,b] = sum of x[n,c,a*stride+p-pad,b*stride+q-pad] * w[o,c,p,q] over c, p and q.
+func (o Conv2DOp) Ref(out, in []tensor.Tensor) error {
+	sum := newAdder(out[0])
+	o.each(in[0].Shape(), in[1].Shape(), out[0].Shape(), func(i, k, j int) {
+		x := 0.0
+		if i >= 0 {
+			x = in[0].At(i)
+		}
+		sum.f[j] += x * in[1].At(k)
+	})
+	sum.store()
+	return nil
+}
+
+// Grad is linear in both.
+func (o Conv2DOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	x, w := b.InSpec(0).Shape, b.InSpec(1).Shape
+	if b.Needs(0) {
+		b.Set(0, Apply(Conv2DInputGradOp{Stride: o.Stride, Pad: o.Pad, H: x.Dim(2), W: x.Dim(3)}, dy, b.In(1)))
+	}
+	if b.Needs(1) {
+		b.Set(1, Apply(Conv2DWeightGradOp{Stride: o.Stride, Pad: o.Pad, KH: w.Dim(2), KW: w.Dim(3)}, b.In(0), dy))
+	}
+}
+
+// Cost is a multiplication and an addition for each element of the result and of its kernel.
+func (Conv2DOp) Cost(in, out []tensor.Spec) Cost { return convCost(in, out, out, in[1:]) }
+
+// convCost is the cost of a convolution whose result has the spec y and whose weight has the spec w.
+func convCost(in, out, y, w []tensor.Spec) Cost {
+	c := Traffic(in, out)
+	s := w[0].Shape
+	c.FLOPs = 2 * float64(y[0].Shape.Size()) * float64(s.Dim(1)*s.Dim(2)*s.Dim(3))
+	return c
+}
+
+// Batch cuts the images.
+func (Conv2DOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) { return batchImages(axis) }
+
+// batchImages cuts the images in the first operand and keeps the weight.
+func batchImages(axis []int) ([]int, BatchKind) {
+	if axis[0] != 0 || axis[1] >= 0 {
+		return nil, Mixes
+	}
+	return []int{0}, Rowwise
+}
+
+// Conv2DInputGradOp is the gradient of Conv2DOp with respect to images of height H and width W: (dy, weight). Alone it is what others
+// call a transposed convolution.
+type Conv2DInputGradOp struct {
+	total
+	Stride [2]int
+	Pad    [4]int
+	H, W   int
+}
+
+// Name is "conv2d input gradient".
+func (Conv2DInputGradOp) Name() string { return "conv2d input gradient" }
+
+// Infer wants the dy that a convolution of such images has.
+func (o Conv2DInputGradOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkImages(2, in); err != nil {
+		return nil, err
+	}
+	dy, w := in[0].Shape, in[1].Shape
+	x := tensor.Spec{DType: in[0].DType, Shape: image(dy.Dim(0), w.Dim(1), o.H, o.W)}
+	if err := (Conv2DOp{Stride: o.Stride, Pad: o.Pad}).checkGrad(x.Shape, w, dy, in); err != nil {
+		return nil, err
+	}
+	return []tensor.Spec{x}, nil
+}
+
+// checkGrad wants the dy that the convolution of x and w has.
+func (o Conv2DOp) checkGrad(x, w, dy tensor.Shape, in []tensor.Spec) error {
+	oh, ow, err := o.window(w.Dim(2), w.Dim(3)).steps(x.Dim(2), x.Dim(3), in)
+	if err != nil {
+		return err
+	}
+	if want := image(x.Dim(0), w.Dim(0), oh, ow); dy != want {
+		return &tensor.ShapeError{Msg: fmt.Sprintf("the convolution of %v with %v gives %v, not %v", x, w, want, dy), In: in}
+	}
+	return nil
+}
+
+// Ref gives each product to the element of x that it came from.
+func (o Conv2DInputGradOp) Ref(out, in []tensor.Tensor) error {
+	sum := newAdder(out[0])
+	Conv2DOp{Stride: o.Stride, Pad: o.Pad}.each(out[0].Shape(), in[1].Shape(), in[0].Shape(), func(i, k, j int) {
+		if i >= 0 {
+			sum.f[i] += in[0].At(j) * in[1].At(k)
+		}
+	})
+	sum.store()
+	return nil
+}
+
+// Grad is linear in both.
+func (o Conv2DInputGradOp) Grad(b *Backward) {
+	g, _ := b.Dy(0)
+	w := b.InSpec(1).Shape
+	if b.Needs(0) {
+		b.Set(0, Apply(Conv2DOp{Stride: o.Stride, Pad: o.Pad}, g, b.In(1)))
+	}
+	if b.Needs(1) {
+		b.Set(1, Apply(Conv2DWeightGradOp{Stride: o.Stride, Pad: o.Pad, KH: w.Dim(2), KW: w.Dim(3)}, g, b.In(0)))
+	}
+}
+
+// Cost is that of the convolution.
+func (Conv2DInputGradOp) Cost(in, out []tensor.Spec) Cost { return convCost(in, out, in, in[1:]) }
+
+// Batch cuts the images.
+func (Conv2DInputGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
+	return batchImages(axis)
+}
+
+// Conv2DWeightGradOp is the gradient of Conv2DOp with respect to kernels of KH by KW: (x, dy).
+type Conv2DWeightGradOp struct {
+	total
+	Stride [2]int
+	Pad    [4]int
+	KH, KW int
+}
+
+// Name is "conv2d weight gradient".
+func (Conv2DWeightGradOp) Name() string { return "conv2d weight gradient" }
+
+// Infer wants the dy that a convolution with such kernels has.
+func (o Conv2DWeightGradOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkImages(2, in); err != nil {
+		return nil, err
+	}
+	x, dy := in[0].Shape, in[1].Shape
+	w := tensor.Spec{DType: in[0].DType, Shape: image(dy.Dim(1), x.Dim(1), o.KH, o.KW)}
+	if err := (Conv2DOp{Stride: o.Stride, Pad: o.Pad}).checkGrad(x, w.Shape, dy, in); err != nil {
+		return nil, err
+	}
+	return []tensor.Spec{w}, nil
+}
+
+// Ref gives each product to the element of the weight that it came from.
+func (o Conv2DWeightGradOp) Ref(out, in []tensor.Tensor) error {
+	sum := newAdder(out[0])
+	Conv2DOp{Stride: o.Stride, Pad: o.Pad}.each(in[0].Shape(), out[0].Shape(), in[1].Shape(), func(i, k, j int) {
+		x := 0.0
+		if i >= 0 {
+			x = in[0].At(i)
+		}
+		sum.f[k] += x * in[1].At(j)
+	})
+	sum.store()
+	return nil
+}
+
+// Grad is linear in both.
+func (o Conv2DWeightGradOp) Grad(b *Backward) {
+	g, _ := b.Dy(0)
+	x := b.InSpec(0).Shape
+	if b.Needs(0) {
+		b.Set(0, Apply(Conv2DInputGradOp{Stride: o.Stride, Pad: o.Pad, H: x.Dim(2), W: x.Dim(3)}, b.In(1), g))
+	}
+	if b.Needs(1) {
+		b.Set(1, Apply(Conv2DOp{Stride: o.Stride, Pad: o.Pad}, b.In(0), g))
+	}
+}
+
+// Cost is that of the convolution.
+func (Conv2DWeightGradOp) Cost(in, out []tensor.Spec) Cost { return convCost(in, out, in[1:], out) }
+
+// Batch adds the gradients of the shards.
+func (Conv2DWeightGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
+	if axis[0] != 0 || axis[1] != 0 {
+		return nil, Mixes
+	}
+	return []int{-1}, Sum
+}
+
+// Conv says how a kernel slides. Uneven strides and paddings are fields of Conv2DOp.
+type Conv struct {
+	Stride  int // along height and width; 0 means 1
+	Padding int // zeros on each of the four sides
+}
+
+// Conv2D correlates images x [n, channels, height, width] with kernels w [out, channels, kh, kw]. A bias is an Add of b.Reshape(1, out, 1, 1).
+//
+//go:noinline
+func Conv2D(x, w Value, c Conv) Value {
+	s, p := c.Stride, c.Padding
+	if s == 0 {
+		s = 1
+	}
+	return Apply(Conv2DOp{Stride: [2]int{s, s}, Pad: [4]int{p, p, p, p}}, x, w)
+}

@@ -1,0 +1,67 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// PadOp puts Lo elements before and Hi elements behind its input along an axis, all X.
+type PadOp struct {
+	total
+	Axis   int8
+	Lo, Hi int
+	X      Bits // converted to the type as Cast converts
+}
+
+// Name is "pad".
+func (PadOp) Name() string { return "pad" }
+
+// Infer refuses a negative padding.
+func (o PadOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkAxis(o.Axis, 1, in); err != nil {
+		return nil, err
+	}
+	if o.Lo < 0 || o.Hi < 0 || o.Lo > maxPad || o.Hi > maxPad {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("padding %d and %d: wants 0 to 2^30; to cut elements off write a Slice", o.Lo, o.Hi), In: in}
+	}
+	n := in[0].Shape.Dim(int(o.Axis))
+	return []tensor.Spec{{DType: in[0].DType, Shape: in[0].Shape.With(int(o.Axis), o.Lo+n+o.Hi)}}, nil
+}
+
+// maxPad keeps sums of paddings and dimensions from overflowing an int of 64 bits, or of 32 where the rest is small.
+const maxPad = 1 << 30
+
+// Ref copies row by row.
+func (o PadOp) Ref(out, in []tensor.Tensor) error {
+	outer, n, inner := around(in[0].Shape(), o.Axis)
+	y, m := out[0], move(out[0], in[0])
+	for i := range y.Len() {
+		y.Set(i, o.X.Float())
+	}
+	for r := range outer {
+		m.run((r*(o.Lo+n+o.Hi)+o.Lo)*inner, r*n*inner, n*inner)
+	}
+	return nil
+}
+
+// Grad cuts the padding off.
+func (o PadOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	b.Set(0, dy.Slice(int(o.Axis), o.Lo, o.Lo+b.InSpec(0).Shape.Dim(int(o.Axis))))
+}
+
+// Cost is a copy.
+func (PadOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
+
+// Batch keeps another axis.
+func (o PadOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
+	return batchBeside(o.Axis, axis, 1)
+}
+
+// Pad puts lo elements before and hi elements behind x along an axis, counted from the end if negative; each is the given number.
+//
+//go:noinline
+func (x Value) Pad(axis, lo, hi int, value float64) Value {
+	return Apply(PadOp{Axis: axisOf(axis, x.Rank()), Lo: lo, Hi: hi, X: F(value)}, x)
+}

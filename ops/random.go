@@ -1,0 +1,181 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/internal/philox"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// randomOps draw numbers. Element i of an operation's random numbers is a pure function of (seed, stream, step, i) by package philox:
+// seed and step are the value rng, an i64[2] input of every step; the stream is an attribute that every copy of the node keeps. So
+// eliminating, recomputing and pinning change no bit. Cutting a batch would, which is why their batch rule refuses.
+var randomOps = []Sampled{DropoutOp{}, UniformOp{}, NormalOp{}}
+
+// draw is the (seed, stream, step) of an operation's numbers.
+type draw struct{ seed, stream, step uint64 }
+
+func drawOf(rng tensor.Tensor, stream uint64) draw {
+	return draw{uint64(rng.Int(0)), stream, uint64(rng.Int(1))}
+}
+
+// uniform is number i, a multiple of 2^-24 in [0, 1).
+func (d draw) uniform(i int) float64 {
+	return float64(philox.Uniform(d.seed, d.stream, d.step, uint64(i)))
+}
+
+// normal is number i, of mean 0 and deviation 1.
+func (d draw) normal(i int) float64 {
+	return float64(philox.Normal(d.seed, d.stream, d.step, uint64(i)))
+}
+
+// DropoutOp zeroes each element of x with probability P and multiplies the others by 1/(1-P): (x, rng). The factor is rounded to x's type
+// first. What is dropped is 0 even where x is infinite or NaN. Element i is kept where uniform number i is at least P. Source: N. Srivastava
+// and others, "Dropout", 2014.
+type DropoutOp struct {
+	total
+	P      Bits
+	Stream uint64
+}
+
+// Name is "dropout".
+func (DropoutOp) Name() string { return "dropout" }
+
+// Infer wants a probability.
+func (o DropoutOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkCount(2, in); err != nil {
+		return nil, err
+	}
+	if p := o.P.Float(); !(p >= 0 && p <= 1) {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("the probability is %v: it lies between 0 and 1", p), In: in[:1]}
+	}
+	if !in[0].DType.Float() || in[1] != RNGSpec {
+		return nil, &tensor.ShapeError{Msg: "wants floats, and the (seed, step) input", In: in}
+	}
+	return in[:1:1], nil
+}
+
+// Ref draws for each element.
+func (o DropoutOp) Ref(out, in []tensor.Tensor) error {
+	d, p := drawOf(in[1], o.Stream), o.P.Float()
+	by := roundTo(in[0].DType(), 1/(1-p))
+	for i := range out[0].Len() {
+		if d.uniform(i) >= p {
+			out[0].Set(i, in[0].At(i)*by)
+		} else {
+			out[0].Set(i, 0)
+		}
+	}
+	return nil
+}
+
+// Grad drops and scales the same elements: the mask is drawn again, from the same stream.
+func (o DropoutOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	b.Set(0, Apply(o, dy, b.In(1)))
+}
+
+// philoxFLOPs is what one random number costs, about.
+const philoxFLOPs = 20
+
+// Cost is a random number for each element.
+func (DropoutOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(philoxFLOPs, in, out) }
+
+// Batch refuses: a shard would draw the numbers of the first.
+func (DropoutOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
+
+// UniformOp draws floats from [Lo, Hi): (rng) gives Lo + (Hi-Lo) u, where u is a multiple of 2^-24 in [0, 1). Rounding to a type may
+// reach Hi.
+type UniformOp struct {
+	total
+	NoGrad // it has no float input
+	Spec   tensor.Spec
+	Lo, Hi Bits
+	Stream uint64
+}
+
+// Name is "uniform".
+func (UniformOp) Name() string { return "uniform" }
+
+// Infer wants a float spec.
+func (o UniformOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return inferDraw(o.Spec, in) }
+
+func inferDraw(s tensor.Spec, in []tensor.Spec) ([]tensor.Spec, error) {
+	if len(in) != 1 || in[0] != RNGSpec {
+		return nil, &tensor.ShapeError{Msg: "wants the (seed, step) input", In: in}
+	}
+	if !s.DType.Float() {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("draws floats, not %v; write a Cast", s.DType), In: in}
+	}
+	return []tensor.Spec{s}, nil
+}
+
+// Ref draws for each element.
+func (o UniformOp) Ref(out, in []tensor.Tensor) error {
+	d, lo, hi := drawOf(in[0], o.Stream), o.Lo.Float(), o.Hi.Float()
+	for i := range out[0].Len() {
+		out[0].Set(i, lo+(hi-lo)*d.uniform(i))
+	}
+	return nil
+}
+
+// Cost is a random number for each element.
+func (UniformOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(philoxFLOPs, in, out) }
+
+// Batch refuses: there is no batch to cut.
+func (UniformOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
+
+// NormalOp draws floats of mean Mean and standard deviation Std: (rng).
+type NormalOp struct {
+	total
+	NoGrad    // it has no float input
+	Spec      tensor.Spec
+	Mean, Std Bits
+	Stream    uint64
+}
+
+// Name is "normal".
+func (NormalOp) Name() string { return "normal" }
+
+// Infer wants a float spec.
+func (o NormalOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return inferDraw(o.Spec, in) }
+
+// Ref draws for each element.
+func (o NormalOp) Ref(out, in []tensor.Tensor) error {
+	d, mean, std := drawOf(in[0], o.Stream), o.Mean.Float(), o.Std.Float()
+	for i := range out[0].Len() {
+		out[0].Set(i, mean+std*d.normal(i))
+	}
+	return nil
+}
+
+// Cost is a random number, a logarithm and a sine for each element.
+func (NormalOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(2*philoxFLOPs, in, out) }
+
+// Batch refuses: there is no batch to cut.
+func (NormalOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
+
+// Dropout zeroes each element of x with probability p and multiplies the others by 1/(1-p), so that the expectation stays. It draws from
+// the next stream of the scope; a p outside [0, 1] is refused.
+//
+//go:noinline
+func Dropout(x Value, p float64) Value {
+	if x.IsNone() {
+		return x
+	}
+	return Apply(DropoutOp{P: F(p), Stream: x.r.stream()}, x, x.r.RNG())
+}
+
+// Uniform draws floats from [lo, hi) from the next stream of the scope.
+//
+//go:noinline
+func Uniform(r *Recorder, s tensor.Spec, lo, hi float64) Value {
+	return Apply(UniformOp{Spec: s, Lo: F(lo), Hi: F(hi), Stream: r.stream()}, r.RNG())
+}
+
+// Normal draws floats of the given mean and standard deviation from the next stream of the scope.
+//
+//go:noinline
+func Normal(r *Recorder, s tensor.Spec, mean, std float64) Value {
+	return Apply(NormalOp{Spec: s, Mean: F(mean), Std: F(std), Stream: r.stream()}, r.RNG())
+}

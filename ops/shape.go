@@ -1,0 +1,253 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// shapeOps move elements and compute nothing: this file, concat.go, slice.go, dynamicslice.go and pad.go. They take any type.
+var shapeOps = []Sampled{
+	ReshapeOp{}, TransposeOp{}, ExpandOp{}, ConcatOp{}, SplitOp{}, SliceOp{}, SliceGradOp{}, PadOp{}, DynamicSliceOp{}, DynamicSliceGradOp{},
+}
+
+// ReshapeOp keeps the elements, in row-major order, under another shape.
+type ReshapeOp struct {
+	total
+	To tensor.Shape
+}
+
+// Name is "reshape".
+func (ReshapeOp) Name() string { return "reshape" }
+
+// Infer wants equal sizes.
+func (o ReshapeOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkCount(1, in); err != nil {
+		return nil, err
+	}
+	if o.To.Check() != nil {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("wants at most %d dimensions, none negative but for one -1 that the others determine", tensor.MaxRank), In: in}
+	}
+	if a, b := in[0].Shape.Size(), o.To.Size(); a != b {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("%d elements do not fill %v, which has %d", a, o.To, b), In: in}
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: o.To}}, nil
+}
+
+// Ref copies.
+func (ReshapeOp) Ref(out, in []tensor.Tensor) error {
+	move(out[0], in[0]).run(0, 0, in[0].Len())
+	return nil
+}
+
+// Grad reshapes back.
+func (ReshapeOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	b.Set(0, dy.reshapeTo(b.InSpec(0).Shape))
+}
+
+// Cost is a copy; a driver may need none.
+func (ReshapeOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
+
+// Batch finds the axis of the same size with as many elements before it.
+func (o ReshapeOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
+	before, n, _ := around(in[0].Shape, int8(axis[0]))
+	for i := range o.To.Rank() {
+		if b, m, _ := around(o.To, int8(i)); b == before && m == n {
+			return []int{i}, Rowwise
+		}
+	}
+	return nil, Mixes
+}
+
+// Resize has n elements along the axis.
+func (o ReshapeOp) Resize(axis, n int) Op { return ReshapeOp{To: o.To.With(axis, n)} }
+
+// TransposeOp permutes the axes: axis i of the result is axis Perm[i] of the input.
+type TransposeOp struct {
+	total
+	Perm [tensor.MaxRank]uint8 // zero beyond the rank
+}
+
+// noPerm is an entry that no axis has.
+const noPerm = 255
+
+// Name is "transpose".
+func (TransposeOp) Name() string { return "transpose" }
+
+// Infer wants a permutation.
+func (o TransposeOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkCount(1, in); err != nil {
+		return nil, err
+	}
+	s, seen := in[0].Shape, 0
+	dims := make([]int, s.Rank())
+	for i, p := range o.Perm {
+		switch {
+		case i >= s.Rank() && p == 0:
+		case i >= s.Rank() || int(p) >= s.Rank() || seen>>p&1 == 1:
+			return nil, &tensor.ShapeError{Msg: fmt.Sprintf("wants each of the %d axes once, or no axes to swap the last two", s.Rank()), In: in}
+		default:
+			seen |= 1 << p
+			dims[i] = s.Dim(int(p))
+		}
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: tensor.Of(dims...)}}, nil
+}
+
+// Ref copies element by element.
+func (o TransposeOp) Ref(out, in []tensor.Tensor) error {
+	own, m := in[0].Shape().Strides(), move(out[0], in[0])
+	var strides [tensor.MaxRank]int
+	for i := range out[0].Shape().Rank() {
+		strides[i] = own[o.Perm[i]]
+	}
+	eachStride(out[0].Shape(), strides, func(i, j int) { m.run(i, j, 1) })
+	return nil
+}
+
+// Grad is the inverse permutation.
+func (o TransposeOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	var inv TransposeOp
+	for i := range b.OutSpec(0).Shape.Rank() {
+		inv.Perm[o.Perm[i]] = uint8(i)
+	}
+	b.Set(0, Apply(inv, dy))
+}
+
+// Cost is a copy.
+func (TransposeOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
+
+// Batch follows the axis.
+func (o TransposeOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
+	for i, p := range o.Perm {
+		if int(p) == axis[0] {
+			return []int{i}, Rowwise
+		}
+	}
+	return nil, Mixes
+}
+
+// ExpandOp repeats its input along axes of size 1 and along missing leading axes.
+type ExpandOp struct {
+	total
+	To tensor.Shape
+}
+
+// Name is "expand".
+func (ExpandOp) Name() string { return "expand" }
+
+// Infer wants a shape that broadcasts to the other.
+func (o ExpandOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkCount(1, in); err != nil {
+		return nil, err
+	}
+	if s, ok := tensor.Broadcast(in[0].Shape, o.To); !ok || s != o.To {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("does not expand to %v: each axis, counted from the end, must be equal or 1", o.To), In: in}
+	}
+	return []tensor.Spec{{DType: in[0].DType, Shape: o.To}}, nil
+}
+
+// Ref copies element by element.
+func (o ExpandOp) Ref(out, in []tensor.Tensor) error {
+	m := move(out[0], in[0])
+	eachStride(o.To, tensor.BroadcastStrides(in[0].Shape(), o.To), func(i, j int) { m.run(i, j, 1) })
+	return nil
+}
+
+// Grad sums what was repeated.
+func (ExpandOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	b.Set(0, dy.SumTo(b.InSpec(0).Shape))
+}
+
+// Cost is a copy.
+func (ExpandOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
+
+// Batch keeps an axis that is not repeated.
+func (o ExpandOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
+	to := axis[0] + o.To.Rank() - in[0].Shape.Rank()
+	if in[0].Shape.Dim(axis[0]) != o.To.Dim(to) {
+		return nil, Mixes
+	}
+	return []int{to}, Rowwise
+}
+
+// Resize has n elements along the axis.
+func (o ExpandOp) Resize(axis, n int) Op { return ExpandOp{To: o.To.With(axis, n)} }
+
+// Reshape is the same elements under another shape. One dimension may be -1: the others determine it.
+//
+//go:noinline
+func (x Value) Reshape(dims ...int) Value {
+	rest, free := 1, -1
+	for i, n := range dims {
+		if n == -1 && free < 0 {
+			free = i
+		} else {
+			rest *= n
+		}
+	}
+	to := tensor.Of(dims...)
+	if size := x.Shape().Size(); free >= 0 && rest > 0 && size%rest == 0 {
+		var full [tensor.MaxRank]int
+		if n := copy(full[:], dims); n == len(dims) {
+			full[free] = size / rest
+			to = tensor.Of(full[:n]...)
+		}
+	}
+	return x.reshapeTo(to)
+}
+
+// reshapeTo is x itself if it has the shape.
+func (x Value) reshapeTo(s tensor.Shape) Value {
+	if x.Shape() == s {
+		return x
+	}
+	return Apply(ReshapeOp{To: s}, x)
+}
+
+// Flatten is [n, the rest] of a value whose first axis has n elements: rows for a Linear layer.
+//
+//go:noinline
+func (x Value) Flatten() Value {
+	_, n, rest := around(x.Shape(), 0)
+	return x.reshapeTo(tensor.Of(n, rest))
+}
+
+// Transpose permutes the axes: axis i of the result is axis perm[i] of x. Without arguments it swaps the last two. Negative axes count
+// from the end.
+//
+//go:noinline
+func (x Value) Transpose(perm ...int) Value {
+	var o TransposeOp
+	n := x.Rank()
+	switch {
+	case len(perm) == n:
+		for i, p := range perm {
+			o.Perm[i] = uint8(axisOf(p, n))
+		}
+	case len(perm) == 0 && n >= 2:
+		for i := range n {
+			o.Perm[i] = uint8(i)
+		}
+		o.Perm[n-1], o.Perm[n-2] = uint8(n-2), uint8(n-1)
+	default:
+		o.Perm[0] = noPerm
+	}
+	return Apply(o, x)
+}
+
+// Expand repeats x along its axes of size 1, and along leading axes that it lacks, until it has the shape.
+//
+//go:noinline
+func (x Value) Expand(dims ...int) Value { return x.expandTo(tensor.Of(dims...)) }
+
+// expandTo is x itself if it has the shape.
+func (x Value) expandTo(s tensor.Shape) Value {
+	if x.Shape() == s {
+		return x
+	}
+	return Apply(ExpandOp{To: s}, x)
+}

@@ -1,0 +1,112 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// TopKOp finds the K largest elements along the last axis, or the smallest: values and i64 indices, in order; of equal elements the one
+// with the lower index comes first. NaN counts as larger than every number, so it comes first among the largest and last among the
+// smallest.
+type TopKOp struct {
+	total
+	K        int
+	Axis     int8 // the last one
+	Smallest bool
+}
+
+// Name is "top-k".
+func (TopKOp) Name() string { return "top-k" }
+
+// Infer wants numbers, and K of them at least.
+func (o TopKOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkAxis(o.Axis, 1, in); err != nil {
+		return nil, err
+	}
+	n := in[0].Shape.Dim(-1)
+	switch {
+	case int(o.Axis) != in[0].Shape.Rank()-1:
+		return nil, &tensor.ShapeError{Msg: "works along the last axis; write a Transpose", In: in}
+	case o.K < 0 || o.K > n:
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("there are no %d elements in an axis of %d", o.K, n), In: in}
+	case in[0].DType == tensor.Bool:
+		return nil, &tensor.ShapeError{Msg: "bool has no order; write a Cast", In: in}
+	}
+	s := in[0].Shape.With(-1, o.K)
+	return []tensor.Spec{{DType: in[0].DType, Shape: s}, {DType: tensor.I64, Shape: s}}, nil
+}
+
+// Ref sorts each row.
+func (o TopKOp) Ref(out, in []tensor.Tensor) error {
+	rows, n, _ := around(in[0].Shape(), o.Axis)
+	order := make([]int, n)
+	for r := range rows {
+		for i := range order {
+			order[i] = r*n + i
+		}
+		slices.SortStableFunc(order, func(i, j int) int {
+			if o.Smallest {
+				i, j = j, i
+			}
+			return larger(in[0], i, j)
+		})
+		for k, i := range order[:o.K] {
+			if !out[0].IsNone() {
+				move(out[0], in[0]).run(r*o.K+k, i, 1)
+			}
+			if !out[1].IsNone() {
+				out[1].SetInt(r*o.K+k, int64(i-r*n))
+			}
+		}
+	}
+	return nil
+}
+
+// larger is negative if element i is larger than element j, 0 if they are equal. NaN is larger than every number.
+func larger(x tensor.Tensor, i, j int) int {
+	if !x.DType().Float() {
+		return cmpOrder(x.Int(j) < x.Int(i), x.Int(i) < x.Int(j))
+	}
+	a, b := x.At(i), x.At(j)
+	return cmpOrder(b < a || a != a && b == b, a < b || b != b && a == a)
+}
+
+func cmpOrder(before, behind bool) int {
+	switch {
+	case before:
+		return -1
+	case behind:
+		return 1
+	}
+	return 0
+}
+
+// Grad adds the gradient of each value where it was found.
+func (o TopKOp) Grad(b *Backward) {
+	if dy, ok := b.Dy(0); ok {
+		b.Set(0, Apply(AddAlongOp{Axis: o.Axis, Size: b.InSpec(0).Shape.Dim(-1)}, dy, b.Out(1)))
+	}
+}
+
+// Cost counts a comparison with each of the K for each element.
+func (o TopKOp) Cost(in, out []tensor.Spec) Cost {
+	c := Traffic(in, out)
+	c.FLOPs = float64(o.K) * float64(in[0].Shape.Size())
+	return c
+}
+
+// Batch keeps another axis.
+func (o TopKOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
+	return batchBeside(o.Axis, axis, 2)
+}
+
+// TopK is the k largest elements of x along its last axis, in order, and their i64 indices. NaN counts as the largest; of equal elements
+// the first comes first.
+//
+//go:noinline
+func TopK(x Value, k int) (values, indices Value) {
+	values = Apply(TopKOp{K: k, Axis: axisOf(-1, x.Rank())}, x)
+	return values, values.Output(1)
+}
