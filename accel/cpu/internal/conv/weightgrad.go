@@ -1,0 +1,165 @@
+package conv
+
+import (
+	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+)
+
+// WeightGradient is the planned gradient of a convolution's weights. A part sums
+// one block of input channels x one or two blocks of output channels over a
+// piece of the batch, chunk by chunk, so that the pixels of a chunk serve all
+// taps while they are in cache. The pieces depend on the shape alone, and their
+// sums are added in order. One plan serves one call at a time.
+type WeightGradient struct {
+	Shape
+	k       *kernels
+	chunks  []chunk
+	pieces  int // of the batch
+	columns int // groups of blocks of output channels
+
+	task   weightTask
+	finish unpack
+}
+
+// chunk is a region of the output with the pairs of pixels of each tap.
+type chunk struct {
+	region
+	pairs [][]int32
+}
+
+// chunkPixels is about how many pixels of the output a chunk has.
+const chunkPixels = 160
+
+// minParts is how many parts the work should have, if the batch allows it.
+const minParts = 8
+
+// NewWeightGradient plans the gradient.
+func NewWeightGradient(level isa.Level, s Shape) (*WeightGradient, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	g := &WeightGradient{Shape: s, k: kernelsOf(level)}
+	out := s.Out()
+	links := s.forwardGrid(s.H, s.W)
+	planned := map[region][][]int32{}
+	for _, r := range regions(s.N, out.H, out.W, chunkPixels) {
+		pairs, ok := planned[r.kind()]
+		if !ok {
+			pairs = links.pairs(r, s.KH, s.KW, func(n, y, x int) int32 { return bytes((n*s.H+y)*s.W + x) }, out)
+			planned[r.kind()] = pairs
+		}
+		g.chunks = append(g.chunks, chunk{r, pairs})
+	}
+	g.columns = ceil(out.Blocks(), g.k.wide)
+	g.pieces = piecesOf(g.columns*s.In().Blocks(), len(g.chunks))
+	return g, nil
+}
+
+// piecesOf returns into how many pieces a sum over chunks is cut, given the number of parts without that.
+func piecesOf(parts, chunks int) int { return max(1, min(ceil(minParts, max(1, parts)), chunks)) }
+
+// pairs lists for each tap the offsets of the pairs of pixels of a region that
+// it links: of the input as place says, of the output in bytes. Both count from the region's first image.
+func (g grid) pairs(r region, kh, kw int, place func(n, y, x int) int32, out Tensor) [][]int32 {
+	pairs := make([][]int32, kh*kw)
+	for n := range r.images {
+		for y := r.row; y < r.row+r.rows; y++ {
+			for _, l := range g.rows[y] {
+				for x, links := range g.cols {
+					for _, m := range links {
+						tap := l.k*kw + m.k
+						pairs[tap] = append(pairs[tap], place(n, l.src, m.src), bytes((n*out.H+y)*out.W+x))
+					}
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// len is the length of one packed gradient: [output block][input block][tap][16 in][16 out].
+func (g *WeightGradient) len() int {
+	return g.Out().Blocks() * g.In().Blocks() * g.Taps() * Block * Block
+}
+
+// Scratch is the length of the workspace that Run needs.
+func (g *WeightGradient) Scratch() int { return g.pieces * g.len() }
+
+// Run stores in dw the gradient of the weights [cout][cin][kh][kw].
+func (g *WeightGradient) Run(pool *work.Pool, dw, x, dy, scratch []float32) {
+	if len(g.chunks) == 0 {
+		clear(dw)
+		return
+	}
+	g.task = weightTask{g, x, dy, scratch}
+	in, out := g.In().Blocks(), g.Out().Blocks()
+	run(pool, int(g.Flops()/64), g.pieces*in*g.columns, &g.task)
+	g.task = weightTask{}
+	g.finish = unpack{dw: dw, scratch: scratch, pieces: g.pieces, size: g.len(), cin: g.Cin, cout: g.Cout, taps: g.Taps()}
+	run(pool, g.pieces*g.len(), in*out, &g.finish)
+	g.finish = unpack{}
+}
+
+// weightTask is a prepared task.
+type weightTask struct {
+	g              *WeightGradient
+	x, dy, scratch []float32
+}
+
+// Do computes part i. Neighbours share their input.
+func (t *weightTask) Do(i int) {
+	g := t.g
+	in, out := g.In(), g.Out()
+	column := i % g.columns * g.k.wide
+	block := i / g.columns % in.Blocks()
+	piece := i / g.columns / in.Blocks()
+	perBlock := g.Taps() * Block * Block
+	c := wgradCall{dyPlane: out.Plane(), dwPlane: in.Blocks() * perBlock, wide: min(g.k.wide, out.Blocks()-column)}
+	dw := t.scratch[piece*g.len()+(column*in.Blocks()+block)*perBlock:]
+	from, to := piece*len(g.chunks)/g.pieces, (piece+1)*len(g.chunks)/g.pieces
+	for j := range g.chunks[from:to] {
+		chunk := &g.chunks[from+j]
+		c.x = t.x[block*in.Plane()+chunk.n*in.H*in.W*Block:]
+		c.dy = t.dy[column*out.Plane()+chunk.n*out.H*out.W*Block:]
+		c.add = j > 0
+		for tap, pairs := range chunk.pairs {
+			c.pairs, c.dw = pairs, dw[tap*Block*Block:]
+			switch {
+			case len(pairs) > 0:
+				g.k.wgrad(c)
+			case j == 0:
+				for b := range c.wide {
+					clear(c.dw[b*c.dwPlane:][:Block*Block])
+				}
+			}
+		}
+	}
+}
+
+// unpack is a prepared task: it adds the pieces of a packed gradient in order, and stores the weights [cout][cin][taps].
+type unpack struct {
+	dw, scratch     []float32
+	pieces, size    int
+	cin, cout, taps int
+}
+
+// Do unpacks one block of input channels of one block of output channels.
+func (t *unpack) Do(i int) {
+	inBlocks := ceil(t.cin, Block)
+	block := t.taps * Block * Block
+	co, ci := i/inBlocks*Block, i%inBlocks*Block
+	sum := t.scratch[i*block:][:block]
+	for p := 1; p < t.pieces; p++ {
+		for k, v := range t.scratch[p*t.size+i*block:][:block] {
+			sum[k] += v
+		}
+	}
+	for o := range min(Block, t.cout-co) {
+		for s := range min(Block, t.cin-ci) {
+			dst := t.dw[((co+o)*t.cin+ci+s)*t.taps:][:t.taps]
+			for k := range dst {
+				dst[k] = sum[(k*Block+s)*Block+o]
+			}
+		}
+	}
+}
