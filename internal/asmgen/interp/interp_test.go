@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,22 +28,22 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := "gemmF32" + isa.Name
+			rows, nr := isa.GemmRows()[0], 2*isa.Lanes
+			name := fmt.Sprintf("gemm%dx2F32%s", rows, isa.Name)
 			p, err := interp.Load(f, name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			mr, nv := isa.GemmTile()
-			nr := nv * isa.Lanes
-			const k, m, n, ldc = 5, 2, 3, 40
+			const k, n, ldc = 5, 3, 40
 			var mc interp.Machine
-			a := mc.Floats("A", make([]float32, k*mr))
+			a := mc.Floats("A", make([]float32, k*rows))
 			b := mc.Floats("B", make([]float32, k*nr))
-			c := mc.Region("C", 4*m*ldc)
-			for i := range m {
+			c := mc.Region("C", 4*rows*ldc)
+			for i := range rows {
 				c.Allow(4*i*ldc, 4*n, true, true)
 			}
-			err = p.Run(&mc, k, interp.Pointer{Region: a}, 1, mr, interp.Pointer{Region: b}, nr, interp.Pointer{Region: b}, interp.Pointer{Region: c}, ldc, m, n, true)
+			at := func(r *interp.Region) interp.Pointer { return interp.Pointer{Region: r} }
+			err = p.Run(&mc, k, at(a), 1, rows, at(b), nr, at(c), ldc, n, at(c), gen.GemmAdd)
 			t.Log(err)
 			var e *interp.Fault
 			switch {

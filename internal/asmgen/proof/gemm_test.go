@@ -1,7 +1,9 @@
 package proof
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -10,88 +12,106 @@ import (
 	"github.com/cortado-ml/cortado/internal/exact"
 )
 
-// TestGemm runs every edge shape in every layout.
+// TestGemm runs every tile with every number of columns, in every layout and mode.
 func TestGemm(t *testing.T) {
 	atLevels(t, func(t *testing.T, isa gen.ISA) {
-		p := program(t, "gemm", isa, "gemmF32")
-		mr, nv := isa.GemmTile()
-		nr := nv * isa.Lanes
-		r := rand.New(rand.NewPCG(1, 2))
-		layouts := []struct{ aRow, aStep, bStep int }{
-			{1, mr, nr},         // packed
-			{11, 1, nr + 5},     // rows of A where they lie
-			{1, mr + 3, nr + 1}, // A^T
-		}
-		for m := 1; m <= mr; m++ {
-			for n := 1; n <= nr; n++ {
-				for _, k := range []int{0, 1, 3, 4, 9} {
-					lay := layouts[(m+n+k)%len(layouts)]
-					for _, acc := range []bool{false, true} {
-						gemmCase(t, mr, nr, p, r, m, n, k, lay.aRow, lay.aStep, lay.bStep, acc)
-					}
-				}
+		for _, rows := range isa.GemmRows() {
+			for nv := 1; nv <= 2; nv++ {
+				gemmTile[float32](t, isa, rows, nv, "F32", 4)
+				gemmTile[float64](t, isa, rows, nv, "F64", 8)
 			}
 		}
 	})
 }
 
-func gemmCase(t *testing.T, mr, nr int, p *interp.Program, r *rand.Rand, m, n, k, aRow, aStep, bStep int, acc bool) {
+func gemmTile[T float32 | float64](t *testing.T, isa gen.ISA, rows, nv int, suffix string, size int) {
+	name := fmt.Sprintf("gemm%dx%d%s", rows, nv, suffix)
+	t.Run(name, func(t *testing.T) {
+		p := program(t, "gemm", isa, name)
+		nr := nv * isa.Lanes * 4 / size
+		r := rand.New(rand.NewPCG(1, 2))
+		layouts := []struct{ aRow, aStep, bStep int }{
+			{1, rows, nr},         // panels
+			{11, 1, nr + 5},       // rows of A where they lie
+			{1, rows + 3, nr + 1}, // A^T
+		}
+		for n := 1; n <= nr; n++ {
+			for mode := range 8 {
+				l := layouts[(n+mode)%len(layouts)]
+				k := []int{0, 1, 3, 4, 9}[(n+mode)%5]
+				gemmCase[T](t, p, r, size, rows, nr, n, k, l.aRow, l.aStep, l.bStep, mode)
+			}
+		}
+	})
+}
+
+func gemmCase[T float32 | float64](t *testing.T, p *interp.Program, r *rand.Rand, size, rows, nr, n, k, aRow, aStep, bStep, mode int) {
 	ldc := nr + 7
-	a := random(r, max((mr-1)*aRow+(k-1)*aStep+1, 1))
-	b := random(r, max((k-1)*bStep+nr, 1))
-	c := random(r, (m-1)*ldc+n)
-	want := append([]float32(nil), c...)
-	for i := range m {
-		for j := range n {
-			s := float32(0)
-			for q := range k {
-				s = exact.FMA(a[i*aRow+q*aStep], b[q*bStep+j], s)
-			}
-			if acc {
-				s += c[i*ldc+j]
-			}
-			want[i*ldc+j] = s
+	values := func(n int) []T {
+		x := make([]T, max(n, 1))
+		for i := range x {
+			x[i] = T(r.Float64() - 0.5)
 		}
+		if r.IntN(4) == 0 {
+			x[r.IntN(len(x))] = T([]float64{math.NaN(), math.Inf(1), math.Inf(-1)}[r.IntN(3)])
+		}
+		return x
 	}
-	what := fmt.Sprintf("m %d n %d k %d rows %d acc %v", m, n, k, aRow, acc)
+	a, b, c, bias := values((rows-1)*aRow+(k-1)*aStep+1), values((k-1)*bStep+nr), values((rows-1)*ldc+n), values(n)
+	what := fmt.Sprintf("n %d k %d aRow %d mode %d", n, k, aRow, mode)
 	var mc interp.Machine
-	ra, rb, rc := output(&mc, "A", a), output(&mc, "B", b), output(&mc, "C", c)
-	for q := range k { // only what the product needs
-		for i := range mr {
-			ra.Allow(4*(i*aRow+q*aStep), 4, true, false)
+	region := func(name string, x []T) *interp.Region {
+		r := mc.Region(name, size*len(x))
+		if _, err := binary.Encode(r.Data, binary.LittleEndian, x); err != nil {
+			t.Fatal(err)
 		}
-		rb.Allow(4*q*bStep, 4*nr, true, false)
+		return r
 	}
-	for i := range m {
-		rc.Allow(4*i*ldc, 4*n, acc, true)
+	ra, rb, rc, rbias := region("A", a), region("B", b), region("C", c), region("bias", bias)
+	for q := range k { // only what the product needs
+		for i := range rows {
+			ra.Allow(size*(i*aRow+q*aStep), size, true, false)
+		}
+		rb.Allow(size*q*bStep, size*nr, true, false)
 	}
-	run(t, what, p, &mc, k, at(ra), aRow, aStep, at(rb), bStep, at(rb), at(rc), ldc, m, n, acc)
-	equal(t, what, rc.Floats(), want)
+	for i := range rows {
+		rc.Allow(size*i*ldc, size*n, mode&gen.GemmAdd != 0, true)
+	}
+	if mode&gen.GemmBias != 0 {
+		rbias.Allow(0, size*n, true, false)
+	}
+	run(t, what, p, &mc, k, at(ra), aRow, aStep, at(rb), bStep, at(rc), ldc, n, at(rbias), mode)
+	exact.Gemm(k, a, aRow, aStep, b, bStep, c, ldc, rows, n, bias, mode)
+	got := make([]T, len(c))
+	if _, err := binary.Decode(rc.Data, binary.LittleEndian, got); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c {
+		if math.Float64bits(float64(got[i])) != math.Float64bits(float64(c[i])) && (got[i] == got[i] || c[i] == c[i]) {
+			t.Fatalf("%s: value %d is %g, want %g", what, i, got[i], c[i])
+		}
+	}
 }
 
 func TestPack(t *testing.T) {
-	for _, rows := range []int{2, 4} {
-		t.Run(fmt.Sprint(rows), func(t *testing.T) {
-			atLevels(t, func(t *testing.T, isa gen.ISA) {
-				p := program(t, "gemm", isa, fmt.Sprintf("pack%dF32", rows))
-				r := rand.New(rand.NewPCG(1, 2))
-				const step, stride = 7, 19
-				for k := 0; k <= 16; k += 4 {
-					src := random(r, (rows-1)*stride+k)
-					want := make([]float32, max(1, k*step))
-					var mc interp.Machine
-					rs, rd := output(&mc, "src", src), mc.Region("dst", 4*len(want))
-					for q := range k {
-						rd.Allow(4*q*step, 4*rows, false, true)
-						for i := range rows {
-							rs.Allow(4*(i*stride+q), 4, true, false)
-							want[q*step+i] = src[i*stride+q]
-						}
-					}
-					run(t, fmt.Sprintf("k %d", k), p, &mc, at(rd), step, at(rs), stride, k)
-					equal(t, fmt.Sprintf("k %d", k), rd.Floats(), want)
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		p := program(t, "gemm", isa, "packF32")
+		r := rand.New(rand.NewPCG(1, 2))
+		const step, stride = 21, 27
+		for k := 4; k <= 17; k++ {
+			src := random(r, (isa.Lanes-1)*stride+k)
+			want := make([]float32, k*step)
+			var mc interp.Machine
+			rs, rd := output(&mc, "src", src), mc.Region("dst", 4*len(want))
+			for q := range k {
+				rd.Allow(4*q*step, 4*isa.Lanes, false, true)
+				for i := range isa.Lanes {
+					rs.Allow(4*(i*stride+q), 4, true, false)
+					want[q*step+i] = src[i*stride+q]
 				}
-			})
-		})
-	}
+			}
+			run(t, fmt.Sprintf("k %d", k), p, &mc, at(rd), step, at(rs), stride, k)
+			equal(t, fmt.Sprintf("k %d", k), rd.Floats(), want)
+		}
+	})
 }

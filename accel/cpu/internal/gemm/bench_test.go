@@ -1,0 +1,51 @@
+package gemm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+)
+
+// BenchmarkPlan reports GFLOP/s of shapes from square products, and from the
+// three passes of linear layers: forward (TransB), input gradient, weight
+// gradient (TransA).
+func BenchmarkPlan(b *testing.B) {
+	shapes := []Shape{
+		{M: 128, N: 128, K: 128}, {M: 256, N: 256, K: 256}, {M: 512, N: 512, K: 512}, {M: 1024, N: 1024, K: 1024},
+	}
+	for _, batch := range []int{64, 256} {
+		for _, x := range [][2]int{{784, 512}, {512, 512}, {512, 10}, {3136, 128}} {
+			shapes = append(shapes, Shape{M: batch, N: x[1], K: x[0], TransB: true}, Shape{M: batch, N: x[0], K: x[1]}, Shape{M: x[1], N: x[0], K: batch, TransA: true})
+		}
+	}
+	for threads := 1; threads <= 2; threads++ {
+		pool := work.New(threads)
+		for _, s := range shapes {
+			p, err := NewPlan[float32](isa.Detect(), s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			la, lb, lc := s.dense().lens()
+			x, y, z := random[float32](r, la), random[float32](r, lb), random[float32](r, lc)
+			scratch := make([]float32, p.Scratch(threads))
+			name := fmt.Sprintf("%dx%dx%d", s.M, s.N, s.K)
+			if s.TransA {
+				name += "TN"
+			}
+			if s.TransB {
+				name += "NT"
+			}
+			b.Run(fmt.Sprintf("%s/%d", name, threads), func(b *testing.B) {
+				for b.Loop() {
+					p.Run(pool, scratch, x, y, nil, z)
+				}
+				b.ReportMetric(2*float64(s.M*s.N*s.K)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+			})
+		}
+		pool.Close()
+	}
+}
