@@ -171,7 +171,8 @@ func (d *differ) spread(lo, hi int) {
 }
 
 // cuts names what stands between from and top if every path between them passes through a value that is no float. It is empty if
-// there is no path, and if there is a float one, along which the gradient is zero.
+// there is no path, and if there is a float one, along which the gradient is zero. What a gradient's own rule compares is no cut: the
+// rule knows that its choice is constant almost everywhere.
 func (d *differ) cuts(from, top uint32) string {
 	reach, float := make([]bool, top+1), make([]bool, top+1)
 	if from > top {
@@ -181,7 +182,7 @@ func (d *differ) cuts(from, top uint32) string {
 	var names []string
 	for i := from + 1; i <= top; i++ {
 		n := d.r.path[i]
-		if _, stop := n.Op.(StopGradientOp); stop {
+		if _, stop := n.Op.(StopGradientOp); stop || n.Env.rule && len(n.Out) > 0 && !n.Out[0].DType.Float() {
 			continue
 		}
 		for _, e := range n.In {

@@ -53,7 +53,8 @@ type Env struct {
 	Device string // pin, empty for none
 	Scope  *Scope
 	seg    uint32
-	back   *Env // the same without the segment: where gradients of these nodes go
+	rule   bool // recorded by a gradient
+	back   *Env // where gradients of these nodes go: the same device and scope, no segment
 	kids   []*Env
 }
 
@@ -64,9 +65,11 @@ func (e *Env) child(device string, sc *Scope, seg uint32) *Env {
 		}
 	}
 	k := &Env{Device: device, Scope: sc, seg: seg}
-	k.back = k
 	if seg != 0 {
-		k.back = e.child(device, sc, 0)
+		k.back = e.child(device, sc, 0).back
+	} else {
+		k.back = &Env{Device: device, Scope: sc, rule: true}
+		k.back.back = k.back
 	}
 	e.kids = append(e.kids, k)
 	return k

@@ -41,8 +41,7 @@ type latest struct {
 // NewRecorder makes an empty one.
 func NewRecorder() *Recorder {
 	r := &Recorder{root: &Node{}, vars: map[*Variable]*latest{}}
-	r.top = &Env{Scope: &Scope{hash: fnvOffset}}
-	r.top.back = r.top
+	r.top = (&Env{}).child("", &Scope{hash: fnvOffset}, 0)
 	r.Begin()
 	return r
 }

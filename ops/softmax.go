@@ -52,7 +52,7 @@ func expSum(x tensor.Tensor, first, n, stride int) (top, sum float64) {
 // Grad is said in terms of the output.
 func (o SoftmaxOp) Grad(b *Backward) {
 	dy, _ := b.Dy(0)
-	b.Set(0, Apply(SoftmaxGradOp(o), b.Out(0), dy))
+	b.Set(0, Apply(SoftmaxGradOp{Axis: o.Axis}, b.Out(0), dy))
 }
 
 // Cost counts an exponential as ten operations.
