@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package limit
+
+import "github.com/cortado-ml/cortado/accel/cpu/internal/isa"
+
+func kernelsOf(isa.Level) kernels { return generic }
