@@ -78,7 +78,7 @@ func gradMiss(r *Recorder, y, dy Value, wrt []Value) []Value {
 	}
 	if len(r.path) > start {
 		m.chain = append(m.chain, r.path[start:]...)
-		at.grads = append(at.grads, m)
+		at.grads = remember(at.grads, m)
 	}
 	return m.res
 }

@@ -85,7 +85,7 @@ next:
 		return f.g, nil
 	}
 	g := r.collect(step, outs)
-	r.cur.graphs = append(r.cur.graphs, &closed{g.Outs, step, g})
+	r.cur.graphs = remember(r.cur.graphs, &closed{g.Outs, step, g})
 	return g, nil
 }
 

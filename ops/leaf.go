@@ -101,6 +101,8 @@ func (r *Recorder) Var(v *Variable) Value {
 }
 
 // Assign makes x the variable's next value.
+//
+//go:noinline
 func (r *Recorder) Assign(v *Variable, x Value) {
 	ApplyIn(r, assignOp{V: v}, x)
 	if r.err != nil {
@@ -120,6 +122,8 @@ func (r *Recorder) latest(v *Variable) *latest {
 }
 
 // Watch asks for x; f is a feed, not an attribute.
+//
+//go:noinline
 func (r *Recorder) Watch(x Value, f func(tensor.Tensor)) {
 	ApplyIn(r, watchOp{}, x)
 	if r.err == nil {

@@ -9,8 +9,17 @@ import (
 // maxTrace bounds the remembered traces, in nodes. When it is passed the memory is dropped at the next Begin: one re-recording, no recompile.
 const maxTrace = 1 << 16
 
-// maxAlternates bounds how many continuations of one prefix are remembered; the least recently used go first.
+// maxAlternates bounds how many continuations of one prefix are remembered; the least recently used go first. It bounds gradients and
+// graphs remembered at one node too, of which the oldest go first.
 const maxAlternates = 16
+
+// remember appends m to a list of at most maxAlternates.
+func remember[T any](list []T, m T) []T {
+	if len(list) == maxAlternates {
+		list = append(list[:0], list[1:]...)
+	}
+	return append(list, m)
+}
 
 // Recorder is one recording head: a bounded trie of the traces seen, a cursor in it, and the first error. A builder whose operation,
 // inputs and surroundings equal those of the node at the cursor gets that node back: nothing is inferred, hashed or allocated. One
