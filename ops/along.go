@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -73,6 +74,26 @@ func (o TakeAlongOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, 1)
 }
 
+// Samples take along every axis.
+func (TakeAlongOp) Samples() []Sample {
+	along := func(axis int8) TakeAlongOp { return TakeAlongOp{Axis: axis} }
+	return []Sample{
+		{Name: "last axis", Op: along(1), In: []tensor.Tensor{ramp(1, 3, 4), iarr(d(3, 2), 3, 0, 1, 1, 2, 3)}},
+		{Name: "first axis", Op: along(0), In: []tensor.Tensor{ramp(1, 3, 2), iarr(d(4, 2), 2, 0, 1, 1, 2, 2, 0, 1)}},
+		{Name: "middle axis", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 3, 2), iarr(d(2, 1, 2), 2, 0, 1, 1)}},
+		{Name: "vector", Op: along(0), In: []tensor.Tensor{ramp(1, 4), arr[int32](d(2), 3, 0)}},
+		{Name: "no index", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 3), iarr(d(2, 0))}},
+		{Name: "no row", Op: along(1), In: []tensor.Tensor{ramp(1, 0, 3), iarr(d(0, 2))}},
+		{Name: "special", Op: along(0), In: []tensor.Tensor{specials(), iarr(d(3), 0, 2, 4)}, ValueOnly: true},
+		{Name: "integers", Op: along(0), In: []tensor.Tensor{bigInts(), iarr(d(2), 2, 0)}},
+		{Name: "past the end", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 3), iarr(d(2, 1), 0, 3)}, Fails: "index 3 out of range [0,3)"},
+		{Name: "negative", Op: along(0), In: []tensor.Tensor{ramp(1, 2), iarr(d(1), -1)}, Fails: "index -1 out of range [0,2)"},
+		{Name: "another axis differs", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 3), iarr(d(1, 2), 0, 1)}, Refused: "wants indices of x's shape, but along axis 1"},
+		{Name: "float indices", Op: along(0), In: []tensor.Tensor{ramp(1, 2), ramp(1, 2)}, Refused: "indices are i64 or i32"},
+		{Name: "rank 0", Op: along(0), In: []tensor.Tensor{ramp(1), iarr(nil, 0)}, Refused: "there is no axis 0 in rank 0"},
+	}
+}
+
 // AddAlongOp is the adjoint of TakeAlongOp: it adds the elements of its first input into zeros with Size elements along the axis, where
 // the indices of the same shape say: (x, idx). The sums are in the order of idx. An index outside the axis is an *IndexError.
 type AddAlongOp struct {
@@ -124,6 +145,25 @@ func (o AddAlongOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 		return []int{-1}, Sum
 	}
 	return batchBeside(o.Axis, axis, 1)
+}
+
+// Samples mirror TakeAlongOp's.
+func (AddAlongOp) Samples() []Sample {
+	into := func(axis int8, size int) AddAlongOp { return AddAlongOp{Axis: axis, Size: size} }
+	return []Sample{
+		{Name: "last axis", Op: into(1, 4), In: []tensor.Tensor{ramp(1, 3, 2), iarr(d(3, 2), 3, 0, 1, 1, 2, 3)}},
+		{Name: "first axis", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 4, 2), iarr(d(4, 2), 2, 0, 1, 1, 2, 2, 0, 1)}},
+		{Name: "middle axis", Op: into(1, 3), In: []tensor.Tensor{ramp(1, 2, 1, 2), arr[int32](d(2, 1, 2), 2, 0, 1, 1)}},
+		{Name: "nothing into zeros", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 0), iarr(d(0))}},
+		{Name: "nothing into nothing", Op: into(0, 0), In: []tensor.Tensor{ramp(1, 0), iarr(d(0))}},
+		{Name: "special", Op: into(0, 2), In: []tensor.Tensor{farr(d(4), math.Inf(1), math.Inf(-1), math.NaN(), 1), iarr(d(4), 0, 0, 1, 1)}, ValueOnly: true},
+		{Name: "i32 wraps", Op: into(0, 1), In: []tensor.Tensor{arr[int32](d(2), math.MinInt32, -1), iarr(d(2), 0, 0)}},
+		{Name: "past the end", Op: into(0, 2), In: []tensor.Tensor{ramp(1, 2), iarr(d(2), 0, 2)}, Fails: "index 2 out of range [0,2)"},
+		{Name: "shapes differ", Op: into(0, 2), In: []tensor.Tensor{ramp(1, 2), iarr(d(1), 0)}, Refused: "wants an index for each element"},
+		{Name: "negative size", Op: into(0, -1), In: []tensor.Tensor{ramp(1, 1), iarr(d(1), 0)}, Refused: "size -1 is negative"},
+		{Name: "bool", Op: into(0, 2), In: []tensor.Tensor{arr(d(1), true), iarr(d(1), 0)}, Refused: "bool has no sums"},
+		{Name: "rank 0", Op: into(0, 1), In: []tensor.Tensor{ramp(1), iarr(nil, 0)}, Refused: "there is no axis 0 in rank 0"},
+	}
 }
 
 // TakeAlong takes single elements of x along an axis, counted from the end if negative: idx (i64 or i32) has x's dimensions but along

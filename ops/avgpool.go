@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -76,6 +77,25 @@ func (o AvgPool2DOp) Cost(in, out []tensor.Spec) Cost {
 // Batch cuts the images, or their channels.
 func (AvgPool2DOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) { return batchPlanes(axis, 1) }
 
+// Samples slide every kind of window, with both ways to count.
+func (AvgPool2DOp) Samples() []Sample {
+	two := AvgPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}}
+	rows := []Sample{
+		{Name: "special", Op: two, In: []tensor.Tensor{farr(d(1, 1, 2, 6), math.NaN(), 1, math.Inf(1), 1, 3, -3, 2, 3, math.Inf(-1), 4, 5, -5)}, ValueOnly: true},
+		{Name: "padding as large as the window", Op: AvgPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}, Pad: [4]int{0, 0, 2, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 4, 4)}, Refused: "must be less than the window [2 2]"},
+		{Name: "window too large", Op: AvgPool2DOp{Size: [2]int{5, 5}, Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 4, 4)}, Refused: "window [5 5] is larger than the padded plane [4 4]"},
+		{Name: "empty plane", Op: AvgPool2DOp{Size: [2]int{1, 1}, Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 4, 0)}, Refused: "window [1 1] is larger than the padded plane [4 0]"},
+		{Name: "integers", Op: two, In: []tensor.Tensor{iarr(d(1, 1, 2, 2), 1, 2, 3, 4)}, Refused: "wants floats of one type with four axes"},
+	}
+	for _, c := range poolCases() {
+		for name, count := range map[string]bool{c.name: false, c.name + ", padding counts": true} {
+			o := AvgPool2DOp{Size: c.size, Stride: c.stride, Pad: c.pad, CountPad: count}
+			rows = append(rows, Sample{Name: name, Op: o, In: []tensor.Tensor{ramp(1, c.x.Dims()...)}, ULP: 16})
+		}
+	}
+	return rows
+}
+
 // AvgPool2DGradOp is the adjoint of AvgPool2DOp over images of height H and width W: it adds to each element of a window its part of dy.
 type AvgPool2DGradOp struct {
 	total
@@ -131,6 +151,23 @@ func (o AvgPool2DGradOp) Cost(in, out []tensor.Spec) Cost {
 // Batch cuts the images, or their channels.
 func (AvgPool2DGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchPlanes(axis, 1)
+}
+
+// Samples have the geometries of the pool.
+func (AvgPool2DGradOp) Samples() []Sample {
+	rows := []Sample{
+		{Name: "another size", Op: AvgPool2DGradOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}, H: 6, W: 4}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2)}, Refused: "the pool of [1 1 6 4] gives [1 1 3 2], not [1 1 2 2]"},
+		{Name: "window too large", Op: AvgPool2DGradOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}, H: 1, W: 1}, In: []tensor.Tensor{ramp(1, 1, 1, 1, 1)}, Refused: "is larger than the padded plane [1 1]"},
+		{Name: "rank 3", Op: AvgPool2DGradOp{Size: [2]int{1, 1}, Stride: [2]int{1, 1}, H: 1, W: 1}, In: []tensor.Tensor{ramp(1, 1, 1, 1)}, Refused: "with four axes"},
+	}
+	for _, c := range poolCases() {
+		for name, count := range map[string]bool{c.name: false, c.name + ", padding counts": true} {
+			o := AvgPool2DGradOp{Size: c.size, Stride: c.stride, Pad: c.pad, CountPad: count, H: c.x.Dim(2), W: c.x.Dim(3)}
+			y, _ := c.pooled(c.x, nil)
+			rows = append(rows, Sample{Name: name, Op: o, In: []tensor.Tensor{ramp(1, y.Dims()...)}, ULP: 16})
+		}
+	}
+	return rows
 }
 
 // AvgPool2D is the mean of each window of images x [n, channels, height, width]. The padding counts, as zeros.

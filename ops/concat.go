@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -73,6 +74,28 @@ func (o ConcatOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, 1)
 }
 
+// Samples join along every axis.
+func (ConcatOp) Samples() []Sample {
+	along := func(axis int8) ConcatOp { return ConcatOp{Axis: axis} }
+	return []Sample{
+		{Name: "first axis", Op: along(0), In: []tensor.Tensor{ramp(1, 2, 3), ramp(2, 1, 3)}},
+		{Name: "middle axis", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 3, 2), ramp(2, 2, 1, 2), ramp(3, 2, 2, 2)}},
+		{Name: "last axis", Op: along(2), In: []tensor.Tensor{ramp(1, 2, 2, 3), ramp(2, 2, 2, 5)}},
+		{Name: "one value", Op: along(0), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "an empty one", Op: along(0), In: []tensor.Tensor{ramp(1, 2, 2), ramp(2, 0, 2), ramp(3, 1, 2)}},
+		{Name: "all empty", Op: along(1), In: []tensor.Tensor{ramp(1, 0, 2), ramp(2, 0, 3)}},
+		{Name: "size 1", Op: along(0), In: []tensor.Tensor{ramp(1, 1), ramp(2, 1), ramp(3, 1), ramp(4, 1)}},
+		{Name: "special", Op: along(0), In: []tensor.Tensor{specials(), farr(d(1), math.NaN())}, ValueOnly: true},
+		{Name: "i64", Op: along(0), In: []tensor.Tensor{bigInts(), iarr(d(1), 7)}},
+		{Name: "rank 0", Op: along(0), In: []tensor.Tensor{ramp(1), ramp(2)}, Refused: "there is no axis 0 in rank 0"},
+		{Name: "another axis differs", Op: along(0), In: []tensor.Tensor{ramp(1, 2, 3), ramp(2, 2, 4)}, Refused: "input 1 is [2 4] and input 0 is [2 3]: only axis 0 may differ"},
+		{Name: "ranks differ", Op: along(0), In: []tensor.Tensor{ramp(1, 2), ramp(2, 2, 1)}, Refused: "only axis 0 may differ"},
+		{Name: "types differ", Op: along(0), In: []tensor.Tensor{ramp(1, 3), bigInts()}, Refused: "input 1 is i64"},
+		{Name: "no value", Op: along(0), Refused: "wants at least one value"},
+		{Name: "negative axis", Op: along(-2), In: []tensor.Tensor{ramp(1, 2)}, Refused: "there is no axis -2 in rank 1"},
+	}
+}
+
 // SplitOp cuts its input along an axis into N equal parts, its outputs.
 type SplitOp struct {
 	total
@@ -133,6 +156,26 @@ func (SplitOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
 // Batch keeps another axis.
 func (o SplitOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, o.N)
+}
+
+// Samples cut along every axis.
+func (SplitOp) Samples() []Sample {
+	into := func(axis int8, n int) SplitOp { return SplitOp{Axis: axis, N: n} }
+	return []Sample{
+		{Name: "first axis", Op: into(0, 2), In: []tensor.Tensor{ramp(1, 4, 3)}},
+		{Name: "middle axis", Op: into(1, 3), In: []tensor.Tensor{ramp(1, 2, 6, 2)}},
+		{Name: "last axis", Op: into(2, 2), In: []tensor.Tensor{ramp(1, 2, 2, 6)}},
+		{Name: "single elements", Op: into(0, 5), In: []tensor.Tensor{ramp(1, 5)}},
+		{Name: "one part", Op: into(0, 1), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "zero size", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 0, 2)}},
+		{Name: "zero size beside", Op: into(0, 2), In: []tensor.Tensor{ramp(1, 2, 0)}},
+		{Name: "special", Op: into(0, 2), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "i64", Op: into(0, 3), In: []tensor.Tensor{bigInts()}},
+		{Name: "unequal parts", Op: into(1, 2), In: []tensor.Tensor{ramp(1, 2, 5)}, Refused: "axis 1, of 5, does not split into 2 equal parts"},
+		{Name: "no parts", Op: into(0, 0), In: []tensor.Tensor{ramp(1, 2)}, Refused: "does not split into 0 equal parts"},
+		{Name: "too many parts", Op: into(0, maxOutputs+1), In: []tensor.Tensor{ramp(1, 0)}, Refused: "does not split"},
+		{Name: "rank 0", Op: into(0, 1), In: []tensor.Tensor{ramp(1)}, Refused: "there is no axis 0 in rank 0"},
+	}
 }
 
 // Concat joins values along an axis, counted from the end if negative. Of no values at all it makes the zero Value.

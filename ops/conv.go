@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -107,6 +108,69 @@ func convCost(in, out, y, w []tensor.Spec) Cost {
 // Batch cuts the images.
 func (Conv2DOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) { return batchImages(axis) }
 
+// Samples slide every kind of kernel.
+func (Conv2DOp) Samples() []Sample {
+	nan, inf := math.NaN(), math.Inf(1)
+	rows := []Sample{
+		{Name: "zero and one times special", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{farr(d(1, 1, 2, 4), 0, nan, inf, 1, 1, 0, 2, -inf), farr(d(2, 1, 1, 2), 1, 0, nan, 1)}, ValueOnly: true},
+		{Name: "integers", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{iarr(d(1, 1, 1, 1), 1), iarr(d(1, 1, 1, 1), 1)}, Refused: "wants floats of one type with four axes"},
+		{Name: "rank 3", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 3, 5, 5), ramp(2, 4, 3, 3, 3)}, Refused: "images are [n, channels, height, width]"},
+		{Name: "channels", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 3, 5, 5), ramp(2, 4, 2, 3, 3)}, Refused: "channels differ: 3 (axis 1 of x [1 3 5 5]) vs 2 (axis 1 of the weight [4 2 3 3])"},
+		{Name: "kernel too large", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{1, 0, 0, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 5), ramp(2, 1, 1, 4, 4)}, Refused: "window [4 4] is larger than the padded plane [3 5]"},
+		{Name: "stride 0", Op: Conv2DOp{}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 1, 1)}, Refused: "window [1 1] with stride [0 0]: both are at least 1"},
+		{Name: "empty kernel", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 0, 1)}, Refused: "window [0 1] with stride [1 1]: both are at least 1"},
+		{Name: "negative padding", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{0, 0, -1, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 1, 1)}, Refused: "padding [0 0 -1 0] (top, bottom, left, right): wants 0 to 2^30"},
+		{Name: "padding overflows", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{math.MaxInt, math.MaxInt, 0, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 1, 1)}, Refused: "wants 0 to 2^30"},
+		{Name: "one value", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 1, 1)}, Refused: "wants 2 values, not 1"},
+	}
+	for _, c := range convCases() {
+		rows = append(rows, Sample{Name: c.name, Op: Conv2DOp{Stride: c.stride, Pad: c.pad}, In: []tensor.Tensor{c.ramp(1, c.x), c.ramp(2, c.w)}, ValueOnly: c.large, ULP: 32})
+	}
+	return rows
+}
+
+// convCase is a geometry that all three operations are run on.
+type convCase struct {
+	name   string
+	x, w   tensor.Shape
+	stride [2]int
+	pad    [4]int
+	large  bool // too many elements for finite differences
+}
+
+func convCases() []convCase {
+	one, two := [2]int{1, 1}, [2]int{2, 2}
+	return []convCase{
+		{name: "3x3", x: image(2, 2, 4, 5), w: image(3, 2, 3, 3), stride: one},
+		{name: "3x3 same", x: image(1, 2, 4, 3), w: image(2, 2, 3, 3), stride: one, pad: [4]int{1, 1, 1, 1}},
+		{name: "1x1", x: image(2, 3, 2, 2), w: image(2, 3, 1, 1), stride: one},
+		{name: "1x1 strided", x: image(1, 2, 4, 5), w: image(2, 2, 1, 1), stride: two},
+		{name: "2x2 strided", x: image(1, 1, 5, 4), w: image(2, 1, 2, 2), stride: two},
+		{name: "3x3 strided same", x: image(1, 2, 5, 6), w: image(1, 2, 3, 3), stride: two, pad: [4]int{1, 1, 1, 1}},
+		{name: "5x5 in less", x: image(1, 1, 3, 2), w: image(1, 1, 5, 5), stride: one, pad: [4]int{2, 2, 2, 2}},
+		{name: "uneven kernel, stride and padding", x: image(1, 2, 5, 4), w: image(2, 2, 2, 3), stride: [2]int{2, 1}, pad: [4]int{0, 1, 2, 0}},
+		{name: "stride beyond the kernel", x: image(1, 1, 7, 7), w: image(2, 1, 2, 2), stride: [2]int{3, 4}},
+		{name: "windows of padding alone", x: image(1, 1, 2, 2), w: image(1, 1, 2, 2), stride: one, pad: [4]int{3, 2, 2, 3}},
+		{name: "the whole image", x: image(2, 2, 3, 3), w: image(4, 2, 3, 3), stride: one},
+		{name: "no image", x: image(0, 2, 4, 4), w: image(2, 2, 3, 3), stride: one},
+		{name: "no channel", x: image(1, 0, 3, 3), w: image(2, 0, 2, 2), stride: one},
+		{name: "no result", x: image(1, 2, 3, 3), w: image(0, 2, 2, 2), stride: one},
+		{name: "padding around nothing", x: image(1, 1, 0, 2), w: image(1, 1, 2, 2), stride: one, pad: [4]int{1, 1, 0, 0}},
+		{name: "first layer", x: image(2, 1, 12, 12), w: image(32, 1, 3, 3), stride: one, pad: [4]int{1, 1, 1, 1}, large: true},
+		{name: "colours", x: image(1, 3, 9, 11), w: image(16, 3, 5, 5), stride: two, pad: [4]int{2, 2, 2, 2}, large: true},
+		{name: "channels beside a block", x: image(2, 17, 5, 6), w: image(19, 17, 3, 3), stride: one, pad: [4]int{1, 1, 1, 1}, large: true},
+		{name: "whole blocks", x: image(1, 32, 7, 7), w: image(16, 32, 3, 3), stride: one, pad: [4]int{1, 1, 1, 1}, large: true},
+	}
+}
+
+func (c convCase) ramp(seed int, s tensor.Shape) tensor.Tensor { return ramp(seed, s.Dims()...) }
+
+// y is the shape of the result.
+func (c convCase) y() tensor.Shape {
+	oh, ow, _ := Conv2DOp{Stride: c.stride, Pad: c.pad}.window(c.w.Dim(2), c.w.Dim(3)).steps(c.x.Dim(2), c.x.Dim(3), nil)
+	return image(c.x.Dim(0), c.w.Dim(0), oh, ow)
+}
+
 // batchImages cuts the images in the first operand and keeps the weight.
 func batchImages(axis []int) ([]int, BatchKind) {
 	if axis[0] != 0 || axis[1] >= 0 {
@@ -184,6 +248,21 @@ func (Conv2DInputGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchImages(axis)
 }
 
+// Samples have the geometries of Conv2DOp.
+func (Conv2DInputGradOp) Samples() []Sample {
+	rows := []Sample{
+		{Name: "zero times special", Op: Conv2DInputGradOp{Stride: [2]int{1, 1}, H: 1, W: 3}, In: []tensor.Tensor{farr(d(1, 1, 1, 2), 0, 1), farr(d(1, 1, 1, 2), math.NaN(), math.Inf(1))}, ValueOnly: true},
+		{Name: "another size", Op: Conv2DInputGradOp{Stride: [2]int{1, 1}, H: 5, W: 4}, In: []tensor.Tensor{ramp(1, 1, 2, 3, 3), ramp(2, 2, 1, 3, 3)}, Refused: "the convolution of [1 1 5 4] with [2 1 3 3] gives [1 2 3 2], not [1 2 3 3]"},
+		{Name: "channels", Op: Conv2DInputGradOp{Stride: [2]int{1, 1}, H: 5, W: 5}, In: []tensor.Tensor{ramp(1, 1, 3, 3, 3), ramp(2, 2, 1, 3, 3)}, Refused: "gives [1 2 3 3], not [1 3 3 3]"},
+		{Name: "negative size", Op: Conv2DInputGradOp{Stride: [2]int{1, 1}, H: -1, W: 5}, In: []tensor.Tensor{ramp(1, 1, 3, 3, 3), ramp(2, 2, 1, 3, 3)}, Refused: "is larger than the padded plane"},
+	}
+	for _, c := range convCases() {
+		o := Conv2DInputGradOp{Stride: c.stride, Pad: c.pad, H: c.x.Dim(2), W: c.x.Dim(3)}
+		rows = append(rows, Sample{Name: c.name, Op: o, In: []tensor.Tensor{c.ramp(1, c.y()), c.ramp(2, c.w)}, ValueOnly: c.large, ULP: 32})
+	}
+	return rows
+}
+
 // Conv2DWeightGradOp is the gradient of Conv2DOp with respect to kernels of KH by KW: (x, dy).
 type Conv2DWeightGradOp struct {
 	total
@@ -243,6 +322,21 @@ func (Conv2DWeightGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) 
 		return nil, Mixes
 	}
 	return []int{-1}, Sum
+}
+
+// Samples have the geometries of Conv2DOp.
+func (Conv2DWeightGradOp) Samples() []Sample {
+	rows := []Sample{
+		{Name: "zero times special", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, KH: 1, KW: 2}, In: []tensor.Tensor{farr(d(1, 1, 1, 3), math.NaN(), math.Inf(1), 1), farr(d(1, 1, 1, 2), 0, 1)}, ValueOnly: true},
+		{Name: "another kernel", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, KH: 2, KW: 3}, In: []tensor.Tensor{ramp(1, 1, 1, 5, 5), ramp(2, 1, 2, 3, 3)}, Refused: "the convolution of [1 1 5 5] with [2 1 2 3] gives [1 2 4 3], not [1 2 3 3]"},
+		{Name: "batches", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, KH: 3, KW: 3}, In: []tensor.Tensor{ramp(1, 2, 1, 5, 5), ramp(2, 1, 2, 3, 3)}, Refused: "gives [2 2 3 3], not [1 2 3 3]"},
+		{Name: "no kernel", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 5, 5), ramp(2, 1, 2, 3, 3)}, Refused: "both are at least 1"},
+	}
+	for _, c := range convCases() {
+		o := Conv2DWeightGradOp{Stride: c.stride, Pad: c.pad, KH: c.w.Dim(2), KW: c.w.Dim(3)}
+		rows = append(rows, Sample{Name: c.name, Op: o, In: []tensor.Tensor{c.ramp(1, c.x), c.ramp(2, c.y())}, ValueOnly: c.large, ULP: 64})
+	}
+	return rows
 }
 
 // Conv says how a kernel slides. Uneven strides and paddings are fields of Conv2DOp.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -82,6 +83,30 @@ func (o DynamicSliceOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchWhole(in[0].Shape, o.Size, axis)
 }
 
+// Samples take boxes at every edge, and beyond.
+func (DynamicSliceOp) Samples() []Sample {
+	box := func(dims ...int) DynamicSliceOp { return DynamicSliceOp{Size: tensor.Of(dims...)} }
+	return []Sample{
+		{Name: "inside", Op: box(2, 2), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(2), 1, 2)}},
+		{Name: "first", Op: box(2, 2), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(2), 0, 0)}},
+		{Name: "last", Op: box(2, 2), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(2), 2, 3)}},
+		{Name: "all", Op: box(2, 3), In: []tensor.Tensor{ramp(1, 2, 3), iarr(d(2), 0, 0)}},
+		{Name: "a row", Op: box(1, 3, 2), In: []tensor.Tensor{ramp(1, 4, 3, 2), arr[int32](d(3), 2, 0, 0)}},
+		{Name: "rank 0", Op: box(), In: []tensor.Tensor{ramp(1), iarr(d(0))}},
+		{Name: "nothing, at the end", Op: box(0, 2), In: []tensor.Tensor{ramp(1, 3, 2), iarr(d(2), 3, 0)}},
+		{Name: "special", Op: box(len(special) - 1), In: []tensor.Tensor{specials(), iarr(d(1), 1)}, ValueOnly: true},
+		{Name: "integers", Op: box(2), In: []tensor.Tensor{bigInts(), iarr(d(1), 1)}},
+		{Name: "past the end", Op: box(2, 2), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(2), 1, 4)}, Fails: "index 4 out of range [0,4)"},
+		{Name: "before the start", Op: box(2), In: []tensor.Tensor{ramp(1, 4), iarr(d(1), -1)}, Fails: "index -1 out of range [0,3)"},
+		{Name: "far away", Op: box(2), In: []tensor.Tensor{ramp(1, 4), iarr(d(1), math.MaxInt64)}, Fails: "out of range [0,3)"},
+		{Name: "too large", Op: box(2, 6), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(2), 0, 0)}, Refused: "a box of [2 6] does not fit into [4 5]"},
+		{Name: "ranks differ", Op: box(2), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(2), 0, 0)}, Refused: "a box of [2] does not fit into [4 5]"},
+		{Name: "too few starts", Op: box(2, 2), In: []tensor.Tensor{ramp(1, 4, 5), iarr(d(1), 0)}, Refused: "wants starts of type i64[2]"},
+		{Name: "float starts", Op: box(2), In: []tensor.Tensor{ramp(1, 4), ramp(1, 1)}, Refused: "wants starts of type i64[1]"},
+		{Name: "one value", Op: box(2), In: []tensor.Tensor{ramp(1, 4)}, Refused: "wants 2 values, not 1"},
+	}
+}
+
 // batchWhole is the batch rule for a box in an array that are equally large along the batch axis.
 func batchWhole(s, t tensor.Shape, axis []int) ([]int, BatchKind) {
 	if axis[0] < 0 || axis[1] >= 0 || s.Dim(axis[0]) != t.Dim(axis[0]) {
@@ -141,6 +166,22 @@ func (o DynamicSliceGradOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKin
 // Resize has n elements along the axis.
 func (o DynamicSliceGradOp) Resize(axis, n int) Op {
 	return DynamicSliceGradOp{To: o.To.With(axis, n)}
+}
+
+// Samples mirror DynamicSliceOp's.
+func (DynamicSliceGradOp) Samples() []Sample {
+	into := func(dims ...int) DynamicSliceGradOp { return DynamicSliceGradOp{To: tensor.Of(dims...)} }
+	return []Sample{
+		{Name: "inside", Op: into(4, 5), In: []tensor.Tensor{ramp(1, 2, 2), iarr(d(2), 1, 2)}},
+		{Name: "last", Op: into(4, 5), In: []tensor.Tensor{ramp(1, 2, 2), iarr(d(2), 2, 3)}},
+		{Name: "all", Op: into(2, 3), In: []tensor.Tensor{ramp(1, 2, 3), arr[int32](d(2), 0, 0)}},
+		{Name: "rank 0", Op: into(), In: []tensor.Tensor{ramp(1), iarr(d(0))}},
+		{Name: "nothing", Op: into(3), In: []tensor.Tensor{ramp(1, 0), iarr(d(1), 3)}},
+		{Name: "special", Op: into(2 * len(special)), In: []tensor.Tensor{specials(), iarr(d(1), 3)}, ValueOnly: true},
+		{Name: "past the end", Op: into(4), In: []tensor.Tensor{ramp(1, 2), iarr(d(1), 3)}, Fails: "index 3 out of range [0,3)"},
+		{Name: "too large", Op: into(1), In: []tensor.Tensor{ramp(1, 2), iarr(d(1), 0)}, Refused: "a box of [2] does not fit into [1]"},
+		{Name: "impossible", Op: into(-1), In: []tensor.Tensor{ramp(1), iarr(d(0))}, Refused: "does not fit into [invalid]"},
+	}
 }
 
 // DynamicSlice is a box of the given dimensions out of x. Its first corner is starts, an i64 value of one axis with a start for each of

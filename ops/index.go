@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -87,6 +88,34 @@ func (o GatherOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 		a += in[1].Shape.Rank() - 1
 	}
 	return []int{a}, Rowwise
+}
+
+// Samples read rows, columns, the same slice twice, and what is not there.
+func (GatherOp) Samples() []Sample {
+	along := func(axis int8) GatherOp { return GatherOp{Axis: axis} }
+	return []Sample{
+		{Name: "rows", Op: along(0), In: []tensor.Tensor{ramp(1, 5, 3), iarr(d(4), 4, 0, 2, 2)}},
+		{Name: "middle axis", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 4, 3), iarr(d(3), 3, 1, 3)}},
+		{Name: "last axis", Op: along(2), In: []tensor.Tensor{ramp(1, 2, 2, 4), iarr(d(2), 3, 0)}},
+		{Name: "a matrix of indices", Op: along(0), In: []tensor.Tensor{ramp(1, 5, 3), iarr(d(2, 2), 4, 0, 2, 1)}},
+		{Name: "a matrix of indices inside", Op: along(1), In: []tensor.Tensor{ramp(1, 2, 3, 2), iarr(d(2, 3), 0, 1, 2, 2, 1, 0)}},
+		{Name: "one index of rank 0", Op: along(0), In: []tensor.Tensor{ramp(1, 3, 2), iarr(nil, 1)}},
+		{Name: "i32 indices", Op: along(0), In: []tensor.Tensor{ramp(1, 3, 2), arr[int32](d(2), 2, 1)}},
+		{Name: "no index", Op: along(0), In: []tensor.Tensor{ramp(1, 3, 2), iarr(d(0))}},
+		{Name: "no index into nothing", Op: along(0), In: []tensor.Tensor{ramp(1, 0, 2), iarr(d(0))}},
+		{Name: "size 1", Op: along(0), In: []tensor.Tensor{ramp(1, 1), iarr(d(3), 0, 0, 0)}},
+		{Name: "wide rows", Op: along(0), In: []tensor.Tensor{ramp(1, 3, 37), iarr(d(2), 2, 0)}},
+		{Name: "special", Op: along(0), In: []tensor.Tensor{specials(), iarr(d(4), 0, 1, 2, 4)}, ValueOnly: true},
+		{Name: "integers", Op: along(0), In: []tensor.Tensor{bigInts(), iarr(d(2), 2, 0)}},
+		{Name: "bool", Op: along(0), In: []tensor.Tensor{arr(d(2), true, false), iarr(d(3), 1, 0, 1)}},
+		{Name: "past the end", Op: along(0), In: []tensor.Tensor{ramp(1, 3, 2), iarr(d(2), 0, 3)}, Fails: "index 3 out of range [0,3)"},
+		{Name: "negative", Op: along(1), In: []tensor.Tensor{ramp(1, 3, 2), iarr(d(1), -1)}, Fails: "index -1 out of range [0,2)"},
+		{Name: "of nothing", Op: along(0), In: []tensor.Tensor{ramp(1, 0, 2), iarr(d(1), 0)}, Fails: "index 0 out of range [0,0)"},
+		{Name: "float indices", Op: along(0), In: []tensor.Tensor{ramp(1, 3), ramp(1, 1)}, Refused: "indices are i64 or i32, not f"},
+		{Name: "no such axis", Op: along(1), In: []tensor.Tensor{ramp(1, 3), iarr(d(1), 0)}, Refused: "there is no axis 1 in rank 1"},
+		{Name: "rank 0", Op: along(0), In: []tensor.Tensor{ramp(1), iarr(d(1), 0)}, Refused: "there is no axis 0 in rank 0"},
+		{Name: "one value", Op: along(0), In: []tensor.Tensor{ramp(1, 3)}, Refused: "wants 2 values, not 1"},
+	}
 }
 
 // ScatterAddOp is the adjoint of GatherOp: it adds the slices of its first input into zeros with Size elements along the axis, where
@@ -198,6 +227,34 @@ func (o ScatterAddOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 		a -= rank - 1
 	}
 	return []int{a}, Rowwise
+}
+
+// Samples mirror GatherOp's.
+func (ScatterAddOp) Samples() []Sample {
+	into := func(axis int8, size int) ScatterAddOp { return ScatterAddOp{Axis: axis, Size: size} }
+	return []Sample{
+		{Name: "rows", Op: into(0, 5), In: []tensor.Tensor{ramp(1, 4, 3), iarr(d(4), 4, 0, 2, 2)}},
+		{Name: "all in one place", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 5, 2), iarr(d(5), 1, 1, 1, 1, 1)}},
+		{Name: "middle axis", Op: into(1, 4), In: []tensor.Tensor{ramp(1, 2, 3, 2), iarr(d(3), 3, 1, 3)}},
+		{Name: "last axis", Op: into(2, 4), In: []tensor.Tensor{ramp(1, 2, 2, 2), iarr(d(2), 3, 0)}},
+		{Name: "a matrix of indices", Op: into(0, 5), In: []tensor.Tensor{ramp(1, 2, 2, 3), iarr(d(2, 2), 4, 0, 2, 2)}},
+		{Name: "a matrix of indices inside", Op: into(1, 3), In: []tensor.Tensor{ramp(1, 2, 2, 2, 2), arr[int32](d(2, 2), 0, 2, 2, 1)}},
+		{Name: "one index of rank 0", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 2), iarr(nil, 1)}},
+		{Name: "no index", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 0, 2), iarr(d(0))}},
+		{Name: "no index into nothing", Op: into(0, 0), In: []tensor.Tensor{ramp(1, 0, 2), iarr(d(0))}},
+		{Name: "rank 0 into a vector", Op: into(0, 3), In: []tensor.Tensor{ramp(1), iarr(nil, 2)}},
+		{Name: "special", Op: into(0, 2), In: []tensor.Tensor{farr(d(4), math.Inf(1), math.Inf(-1), math.NaN(), 1), iarr(d(4), 0, 0, 1, 1)}, ValueOnly: true},
+		{Name: "i64 wraps", Op: into(0, 1), In: []tensor.Tensor{iarr(d(2), math.MaxInt64, 1), iarr(d(2), 0, 0)}},
+		{Name: "u8 wraps", Op: into(0, 2), In: []tensor.Tensor{arr[uint8](d(3), 200, 100, 7), iarr(d(3), 0, 0, 1)}},
+		{Name: "past the end", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 2, 2), iarr(d(2), 0, 3)}, Fails: "index 3 out of range [0,3)"},
+		{Name: "negative", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 1), iarr(d(1), -1)}, Fails: "index -1 out of range [0,3)"},
+		{Name: "unequal", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 2, 2), iarr(d(3), 0, 1, 2)}, Refused: "in the shape of x's axes from 0 on"},
+		{Name: "more indices than axes", Op: into(1, 3), In: []tensor.Tensor{ramp(1, 2, 2), iarr(d(2, 1), 0, 1)}, Refused: "in the shape of x's axes from 1 on"},
+		{Name: "negative axis", Op: into(-3, 3), In: []tensor.Tensor{ramp(1, 2), iarr(d(2), 0, 1)}, Refused: "in the shape of x's axes from -3 on"},
+		{Name: "negative size", Op: into(0, -1), In: []tensor.Tensor{ramp(1, 2), iarr(d(2), 0, 1)}, Refused: "size -1 is negative"},
+		{Name: "float indices", Op: into(0, 3), In: []tensor.Tensor{ramp(1, 2), ramp(1, 2)}, Refused: "wants indices, i64 or i32"},
+		{Name: "bool", Op: into(0, 3), In: []tensor.Tensor{arr(d(1), true), iarr(d(1), 0)}, Refused: "bool has no sums"},
+	}
 }
 
 // Gather takes whole slices of x along an axis, counted from the end if negative, where idx (i64 or i32, any shape) says: of a [v d]

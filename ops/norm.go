@@ -135,6 +135,36 @@ func (BatchNormOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(10, in,
 // Batch refuses: the statistics are those of the whole batch.
 func (BatchNormOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
 
+// Samples normalise rows and images.
+func (BatchNormOp) Samples() []Sample {
+	nan, inf := math.NaN(), math.Inf(1)
+	o := BatchNormOp{Eps: F(1e-5)}
+	with := func(x tensor.Tensor) []tensor.Tensor {
+		c := x.Shape().Dim(1)
+		return []tensor.Tensor{x, positive(2, c), ramp(3, c)}
+	}
+	return []Sample{
+		{Name: "rows", Op: o, In: with(ramp(1, 5, 3)), ULP: 32},
+		{Name: "images", Op: o, In: with(ramp(1, 2, 3, 2, 4)), ULP: 32},
+		{Name: "one image", Op: o, In: with(ramp(1, 1, 2, 3, 3)), ULP: 32},
+		{Name: "two values", Op: o, In: with(ramp(1, 2, 4)), ULP: 256},
+		{Name: "one channel", Op: o, In: with(ramp(1, 7, 1)), ULP: 32},
+		{Name: "rank 3", Op: o, In: with(ramp(1, 2, 3, 5)), ULP: 32},
+		{Name: "no channel", Op: o, In: with(ramp(1, 2, 0, 3))},
+		{Name: "channels beside a block", Op: o, In: with(ramp(1, 2, 19, 2, 3)), ULP: 64},
+		{Name: "a large eps", Op: BatchNormOp{Eps: F(1)}, In: with(ramp(1, 4, 2)), ULP: 32},
+		{Name: "no spread", Op: o, In: with(tensor.Full(tensor.SpecOf(tensor.F64, 3, 2), 7)), ValueOnly: true},
+		{Name: "a large mean", Op: o, In: []tensor.Tensor{farr(d(4, 1), 40000, 40001, 40002, 40003), farr(d(1), 1), farr(d(1), 0)}, ValueOnly: true, ULP: 64},
+		{Name: "special", Op: o, In: []tensor.Tensor{farr(d(2, 4), nan, inf, -inf, 1, 1, 2, 3, 2), farr(d(4), 1, 1, 1, nan), farr(d(4), 0, 0, 0, 0)}, ValueOnly: true},
+		{Name: "one row", Op: o, In: with(ramp(1, 1, 3)), Refused: "1 values of each channel have no variance"},
+		{Name: "no row", Op: o, In: with(ramp(1, 0, 3)), Refused: "0 values of each channel have no variance"},
+		{Name: "vector", Op: o, In: []tensor.Tensor{ramp(1, 3), ramp(2, 3), ramp(3, 3)}, Refused: "wants floats [n, channels, ...]"},
+		{Name: "scale", Op: o, In: []tensor.Tensor{ramp(1, 4, 3), ramp(2, 4), ramp(3, 3)}, Refused: "one number for each channel (axis 1 of x)"},
+		{Name: "integers", Op: o, In: []tensor.Tensor{iarr(d(2, 1), 1, 2), iarr(d(1), 1), iarr(d(1), 1)}, Refused: "wants floats [n, channels, ...]"},
+		{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 4, 3)}, Refused: "wants 3 values, not 1"},
+	}
+}
+
 // BatchNormGradOp is the gradient of BatchNormOp's y: (x, scale, mean, variance, dy) gives dx, dscale and dbias. With
 // z = (x - mean) / sqrt(variance + eps) and sums over the n values of a channel,
 //
@@ -205,6 +235,27 @@ func (BatchNormGradOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(10,
 // Batch refuses: the sums are those of the whole batch.
 func (BatchNormGradOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
 
+// Samples give the statistics as operands like any.
+func (BatchNormGradOp) Samples() []Sample {
+	o := BatchNormGradOp{Eps: F(1e-5)}
+	with := func(x, dy tensor.Tensor) []tensor.Tensor {
+		c := x.Shape().Dim(1)
+		return []tensor.Tensor{x, positive(2, c), ramp(3, c), positive(4, c), dy}
+	}
+	return []Sample{
+		{Name: "rows", Op: o, In: with(ramp(1, 5, 3), ramp(5, 5, 3)), ULP: 64},
+		{Name: "images", Op: o, In: with(ramp(1, 2, 3, 2, 4), ramp(5, 2, 3, 2, 4)), ULP: 64},
+		{Name: "one channel", Op: o, In: with(ramp(1, 7, 1), ramp(5, 7, 1)), ULP: 64},
+		{Name: "no channel", Op: o, In: with(ramp(1, 2, 0), ramp(5, 2, 0))},
+		{Name: "no row", Op: o, In: with(ramp(1, 0, 2), ramp(5, 0, 2))},
+		{Name: "channels beside a block", Op: o, In: with(ramp(1, 2, 19, 2, 1), ramp(5, 2, 19, 2, 1)), ULP: 64},
+		{Name: "special", Op: o, In: with(farr(d(2, 4), 1, 2, 3, math.NaN(), 4, 5, 6, 7), farr(d(2, 4), math.NaN(), math.Inf(1), 0, 1, 1, 1, 0, 1)), ValueOnly: true},
+		{Name: "dy", Op: o, In: with(ramp(1, 4, 3), ramp(5, 3, 3)), Refused: "wants dy in the spec of x"},
+		{Name: "mean", Op: o, In: []tensor.Tensor{ramp(1, 4, 3), ramp(2, 3), ramp(3, 2), ramp(4, 3), ramp(5, 4, 3)}, Refused: "one number for each channel"},
+		{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 4, 3)}, Refused: "wants 5 values, not 1"},
+	}
+}
+
 // BatchNormInferOp normalises with given statistics: (x [n, c, ...], scale, bias, mean, variance, all [c]) gives
 // (x - mean) / sqrt(variance + eps) * scale + bias.
 type BatchNormInferOp struct {
@@ -253,6 +304,27 @@ func (BatchNormInferOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 		}
 	}
 	return batchBeside(1, axis[:1], 1)
+}
+
+// Samples normalise one value too.
+func (BatchNormInferOp) Samples() []Sample {
+	nan, inf := math.NaN(), math.Inf(1)
+	o := BatchNormInferOp{Eps: F(1e-5)}
+	with := func(x tensor.Tensor) []tensor.Tensor {
+		c := x.Shape().Dim(1)
+		return []tensor.Tensor{x, positive(2, c), ramp(3, c), ramp(4, c), positive(5, c)}
+	}
+	return []Sample{
+		{Name: "rows", Op: o, In: with(ramp(1, 5, 3)), ULP: 16},
+		{Name: "images", Op: o, In: with(ramp(1, 2, 3, 2, 4)), ULP: 16},
+		{Name: "one value of each channel", Op: o, In: with(ramp(1, 1, 4)), ULP: 16},
+		{Name: "no row", Op: o, In: with(ramp(1, 0, 3))},
+		{Name: "no channel", Op: o, In: with(ramp(1, 2, 0, 3))},
+		{Name: "channels beside a block", Op: o, In: with(ramp(1, 1, 19, 2, 3)), ULP: 16},
+		{Name: "special", Op: o, In: []tensor.Tensor{farr(d(1, 6), nan, inf, -inf, 1, 1, 0), farr(d(6), 1, 0, 1, nan, 1, 1), farr(d(6), 0, 0, 0, 0, inf, 0), farr(d(6), 0, 0, 0, 0, 0, nan), farr(d(6), 1, 1, 1, 1, -1, 1)}, ValueOnly: true},
+		{Name: "variance", Op: o, In: []tensor.Tensor{ramp(1, 4, 3), ramp(2, 3), ramp(3, 3), ramp(4, 3), ramp(5, 1)}, Refused: "one number for each channel (axis 1 of x)"},
+		{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 4, 3)}, Refused: "wants 5 values, not 1"},
+	}
 }
 
 // BatchNorm normalises each channel of a training batch x [n, channels, ...] by the mean and the biased variance of the batch, which are

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -57,6 +58,29 @@ func (PadOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
 // Batch keeps another axis.
 func (o PadOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, 1)
+}
+
+// Samples pad every axis, with every number.
+func (PadOp) Samples() []Sample {
+	by := func(axis int8, lo, hi int, x float64) PadOp { return PadOp{Axis: axis, Lo: lo, Hi: hi, X: F(x)} }
+	return []Sample{
+		{Name: "first axis", Op: by(0, 1, 2, 0), In: []tensor.Tensor{ramp(1, 2, 3)}},
+		{Name: "middle axis", Op: by(1, 2, 0, 0.5), In: []tensor.Tensor{ramp(1, 2, 2, 3)}},
+		{Name: "last axis", Op: by(2, 0, 3, -1), In: []tensor.Tensor{ramp(1, 2, 1, 2)}},
+		{Name: "more than there is", Op: by(0, 5, 5, 1), In: []tensor.Tensor{ramp(1, 2)}},
+		{Name: "nothing", Op: by(0, 0, 0, 1), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "of nothing", Op: by(0, 1, 1, 2), In: []tensor.Tensor{ramp(1, 0, 2)}},
+		{Name: "zero size beside", Op: by(0, 1, 1, 2), In: []tensor.Tensor{ramp(1, 2, 0)}},
+		{Name: "NaN", Op: by(0, 1, 1, math.NaN()), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "infinite", Op: by(0, 1, 1, math.Inf(-1)), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "-0", Op: by(0, 0, 1, math.Copysign(0, -1)), In: []tensor.Tensor{ramp(1, 1)}, ValueOnly: true},
+		{Name: "i64", Op: by(0, 1, 0, 1e30), In: []tensor.Tensor{bigInts()}},
+		{Name: "u8", Op: by(0, 1, 1, -1), In: []tensor.Tensor{arr[uint8](d(2), 7, 255)}},
+		{Name: "bool", Op: by(0, 1, 1, 1), In: []tensor.Tensor{arr(d(1), false)}},
+		{Name: "negative", Op: by(0, -1, 0, 0), In: []tensor.Tensor{ramp(1, 3)}, Refused: "to cut elements off write a Slice"},
+		{Name: "overflow", Op: by(0, math.MaxInt, math.MaxInt, 0), In: []tensor.Tensor{ramp(1, 3)}, Refused: "wants 0 to 2^30"},
+		{Name: "rank 0", Op: by(0, 1, 1, 0), In: []tensor.Tensor{ramp(1)}, Refused: "there is no axis 0 in rank 0"},
+	}
 }
 
 // Pad puts lo elements before and hi elements behind x along an axis, counted from the end if negative; each is the given number.

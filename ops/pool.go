@@ -101,6 +101,54 @@ func (o MaxPool2DOp) Cost(in, out []tensor.Spec) Cost {
 // Batch cuts the images, or their channels.
 func (MaxPool2DOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) { return batchPlanes(axis, 2) }
 
+// Samples slide every kind of window.
+func (MaxPool2DOp) Samples() []Sample {
+	nan, inf := math.NaN(), math.Inf(1)
+	two := MaxPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}}
+	rows := []Sample{
+		{Name: "ties", Op: two, In: []tensor.Tensor{farr(d(1, 1, 2, 6), 1, 1, 0, 2, -0.0, 0, 1, 1, 2, 2, 0, math.Copysign(0, -1))}, ValueOnly: true},
+		{Name: "special", Op: two, In: []tensor.Tensor{farr(d(1, 1, 2, 8), nan, 1, inf, 1, -inf, -inf, 1, 2, 3, 1, nan, 2, -inf, -inf, nan, nan)}, ValueOnly: true},
+		{Name: "-inf at the border", Op: MaxPool2DOp{Size: [2]int{3, 3}, Stride: [2]int{2, 2}, Pad: [4]int{1, 1, 1, 1}}, In: []tensor.Tensor{farr(d(1, 1, 2, 2), -inf, -inf, -inf, -inf)}, ValueOnly: true},
+		{Name: "padding as large as the window", Op: MaxPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}, Pad: [4]int{0, 2, 0, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 4, 4)}, Refused: "padding [0 2 0 0] (top, bottom, left, right) must be less than the window [2 2]"},
+		{Name: "window too large", Op: MaxPool2DOp{Size: [2]int{5, 5}, Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 4, 4)}, Refused: "window [5 5] is larger than the padded plane [4 4]"},
+		{Name: "stride 0", Op: MaxPool2DOp{Size: [2]int{2, 2}}, In: []tensor.Tensor{ramp(1, 1, 1, 4, 4)}, Refused: "window [2 2] with stride [0 0]: both are at least 1"},
+		{Name: "empty plane", Op: MaxPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{1, 1}, Pad: [4]int{1, 1, 1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 0, 4)}, Refused: "a plane of [0 4] has no pool"},
+		{Name: "integers", Op: two, In: []tensor.Tensor{iarr(d(1, 1, 2, 2), 1, 2, 3, 4)}, Refused: "wants floats of one type with four axes"},
+		{Name: "rank 2", Op: two, In: []tensor.Tensor{ramp(1, 2, 2)}, Refused: "images are [n, channels, height, width]"},
+	}
+	for _, c := range poolCases() {
+		rows = append(rows, Sample{Name: c.name, Op: MaxPool2DOp{Size: c.size, Stride: c.stride, Pad: c.pad}, In: []tensor.Tensor{ramp(1, c.x.Dims()...)}})
+	}
+	return rows
+}
+
+// poolCase is a geometry that all pools are run on.
+type poolCase struct {
+	name string
+	x    tensor.Shape
+	window
+}
+
+func poolCases() []poolCase {
+	even := func(size, stride, pad int) window {
+		return window{[2]int{size, size}, [2]int{stride, stride}, [4]int{pad, pad, pad, pad}}
+	}
+	return []poolCase{
+		{"2x2", image(2, 2, 4, 6), even(2, 2, 0)},
+		{"2x2 with a rest", image(1, 2, 5, 7), even(2, 2, 0)},
+		{"overlapping", image(1, 2, 5, 4), even(3, 1, 0)},
+		{"overlapping and padded", image(1, 1, 5, 6), even(3, 2, 1)},
+		{"1x1", image(1, 2, 3, 2), even(1, 1, 0)},
+		{"stride beyond the window", image(1, 1, 7, 8), even(2, 3, 0)},
+		{"the whole plane", image(2, 3, 3, 3), even(3, 3, 0)},
+		{"uneven", image(1, 2, 4, 5), window{[2]int{2, 3}, [2]int{1, 2}, [4]int{1, 0, 2, 1}}},
+		{"more window than plane", image(1, 1, 1, 2), window{[2]int{3, 3}, [2]int{1, 1}, [4]int{1, 1, 0, 2}}},
+		{"no image", image(0, 2, 4, 4), even(2, 2, 0)},
+		{"no channel", image(2, 0, 4, 4), even(2, 2, 0)},
+		{"channels beside a block", image(2, 19, 6, 4), even(2, 2, 0)},
+	}
+}
+
 // batchPlanes keeps the first two axes of images.
 func batchPlanes(axis []int, outs int) ([]int, BatchKind) {
 	if axis[0] > 1 {
@@ -186,6 +234,23 @@ func (MaxPool2DGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchPlanes(axis, 1)
 }
 
+// Samples have winners in every place, and shared ones.
+func (MaxPool2DGradOp) Samples() []Sample {
+	o := MaxPool2DGradOp{H: 3, W: 4}
+	return []Sample{
+		{Name: "apart", Op: o, In: []tensor.Tensor{ramp(1, 1, 2, 1, 2), arr[int32](d(1, 2, 1, 2), 5, 2, 0, 11)}},
+		{Name: "shared", Op: o, In: []tensor.Tensor{ramp(1, 2, 1, 2, 2), arr[int32](d(2, 1, 2, 2), 5, 5, 5, 6, 0, 11, 11, 0)}},
+		{Name: "no image", Op: o, In: []tensor.Tensor{ramp(1, 0, 2, 1, 2), arr[int32](d(0, 2, 1, 2))}},
+		{Name: "into nothing", Op: MaxPool2DGradOp{}, In: []tensor.Tensor{ramp(1, 1, 1, 0, 0), arr[int32](d(1, 1, 0, 0))}},
+		{Name: "outside the plane", Op: o, In: []tensor.Tensor{ramp(1, 1, 1, 1, 3), arr[int32](d(1, 1, 1, 3), -1, 12, 3)}},
+		{Name: "special", Op: o, In: []tensor.Tensor{farr(d(1, 1, 1, 4), math.NaN(), math.Inf(1), math.Inf(-1), 1), arr[int32](d(1, 1, 1, 4), 0, 1, 1, 2)}, ValueOnly: true},
+		{Name: "i64 indices", Op: o, In: []tensor.Tensor{ramp(1, 1, 1, 1, 1), iarr(d(1, 1, 1, 1), 0)}, Refused: "the i32 indices of a pool"},
+		{Name: "shapes differ", Op: o, In: []tensor.Tensor{ramp(1, 1, 1, 1, 2), arr[int32](d(1, 1, 1, 1), 0)}, Refused: "wants an index for each element"},
+		{Name: "planes differ", Op: o, In: []tensor.Tensor{ramp(1, 1, 2, 1, 1), arr[int32](d(1, 1, 1, 1), 0)}, Refused: "over as many planes"},
+		{Name: "negative plane", Op: MaxPool2DGradOp{H: -1, W: 1}, In: []tensor.Tensor{ramp(1, 1, 1, 1, 1), arr[int32](d(1, 1, 1, 1), 0)}, Refused: "a plane, not [-1 1]"},
+	}
+}
+
 // MaxPool2DGatherOp reads images where the maxima of a pool stood: (x, index). It is the adjoint of MaxPool2DGradOp, for second order.
 // An index outside the plane reads 0.
 type MaxPool2DGatherOp struct{ total }
@@ -229,6 +294,20 @@ func (MaxPool2DGatherOp) Cost(in, out []tensor.Spec) Cost {
 // Batch cuts the images, or their channels.
 func (MaxPool2DGatherOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchPlanes(axis, 1)
+}
+
+// Samples read winners in every place, and shared ones.
+func (MaxPool2DGatherOp) Samples() []Sample {
+	var o MaxPool2DGatherOp
+	return []Sample{
+		{Name: "apart", Op: o, In: []tensor.Tensor{ramp(1, 1, 2, 3, 4), arr[int32](d(1, 2, 1, 2), 5, 2, 0, 11)}},
+		{Name: "shared", Op: o, In: []tensor.Tensor{ramp(1, 2, 1, 3, 4), arr[int32](d(2, 1, 2, 2), 5, 5, 5, 6, 0, 11, 11, 0)}},
+		{Name: "no image", Op: o, In: []tensor.Tensor{ramp(1, 0, 2, 3, 4), arr[int32](d(0, 2, 1, 2))}},
+		{Name: "outside the plane", Op: o, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), arr[int32](d(1, 1, 1, 3), -1, 4, 3)}},
+		{Name: "special", Op: o, In: []tensor.Tensor{farr(d(1, 1, 1, 4), math.NaN(), math.Inf(1), math.Copysign(0, -1), 1), arr[int32](d(1, 1, 1, 3), 0, 1, 2)}, ValueOnly: true},
+		{Name: "integers", Op: o, In: []tensor.Tensor{iarr(d(1, 1, 1, 1), 1), arr[int32](d(1, 1, 1, 1), 0)}, Refused: "wants floats [n, c, height, width]"},
+		{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 1, 1, 1, 1)}, Refused: "wants 2 values, not 1"},
+	}
 }
 
 // Pool says how a window slides. Uneven windows, strides and paddings are fields of MaxPool2DOp and AvgPool2DOp.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/internal/philox"
 	"github.com/cortado-ml/cortado/tensor"
@@ -84,6 +85,30 @@ func (DropoutOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(philoxFLO
 // Batch refuses: a shard would draw the numbers of the first.
 func (DropoutOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
 
+// Samples drop everything, nothing and some.
+func (DropoutOp) Samples() []Sample {
+	some := DropoutOp{P: F(0.3), Stream: 5}
+	rng := iarr(d(2), 7, 11)
+	return []Sample{
+		{Name: "some", Op: some, In: []tensor.Tensor{ramp(1, 5, 7), rng}},
+		{Name: "half", Op: DropoutOp{P: F(0.5), Stream: 1 << 63}, In: []tensor.Tensor{ramp(1, 31), iarr(d(2), -1, math.MaxInt64)}},
+		{Name: "none", Op: DropoutOp{P: F(0)}, In: []tensor.Tensor{ramp(1, 9), rng}},
+		{Name: "all", Op: DropoutOp{P: F(1)}, In: []tensor.Tensor{ramp(1, 9), rng}},
+		{Name: "almost all", Op: DropoutOp{P: F(0.99)}, In: []tensor.Tensor{ramp(1, 99), rng}},
+		{Name: "rank 0", Op: some, In: []tensor.Tensor{ramp(1), rng}},
+		{Name: "zero size", Op: some, In: []tensor.Tensor{ramp(1, 0, 3), rng}},
+		{Name: "special", Op: DropoutOp{P: F(0.5), Stream: 5}, In: []tensor.Tensor{specials(), rng}, ValueOnly: true},
+		{Name: "special, none", Op: DropoutOp{P: F(0)}, In: []tensor.Tensor{specials(), rng}, ValueOnly: true},
+		{Name: "special, all", Op: DropoutOp{P: F(1)}, In: []tensor.Tensor{specials(), rng}, ValueOnly: true},
+		{Name: "negative", Op: DropoutOp{P: F(-0.1)}, In: []tensor.Tensor{ramp(1, 3), rng}, Refused: "the probability is -0.1: it lies between 0 and 1"},
+		{Name: "above 1", Op: DropoutOp{P: F(1.5)}, In: []tensor.Tensor{ramp(1, 3), rng}, Refused: "the probability is 1.5"},
+		{Name: "NaN", Op: DropoutOp{P: F(math.NaN())}, In: []tensor.Tensor{ramp(1, 3), rng}, Refused: "the probability is NaN"},
+		{Name: "integers", Op: some, In: []tensor.Tensor{iarr(d(1), 1), rng}, Refused: "wants floats, and the (seed, step) input"},
+		{Name: "no seed", Op: some, In: []tensor.Tensor{ramp(1, 3), iarr(d(1), 1)}, Refused: "wants floats, and the (seed, step) input"},
+		{Name: "one value", Op: some, In: []tensor.Tensor{ramp(1, 3)}, Refused: "wants 2 values, not 1"},
+	}
+}
+
 // UniformOp draws floats from [Lo, Hi): (rng) gives Lo + (Hi-Lo) u, where u is a multiple of 2^-24 in [0, 1). Rounding to a type may
 // reach Hi.
 type UniformOp struct {
@@ -125,6 +150,25 @@ func (UniformOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(philoxFLO
 // Batch refuses: there is no batch to cut.
 func (UniformOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
 
+// Samples draw few and many.
+func (UniformOp) Samples() []Sample {
+	of := func(dt tensor.DType, dims ...int) UniformOp {
+		return UniformOp{Spec: tensor.SpecOf(dt, dims...), Lo: F(-1), Hi: F(3), Stream: 3}
+	}
+	rng := iarr(d(2), 7, 11)
+	return []Sample{
+		{Name: "f64", Op: of(tensor.F64, 3, 7), In: []tensor.Tensor{rng}},
+		{Name: "f32", Op: of(tensor.F32, 1031), In: []tensor.Tensor{rng}},
+		{Name: "bf16", Op: of(tensor.BF16, 5), In: []tensor.Tensor{rng}},
+		{Name: "f16", Op: of(tensor.F16, 5), In: []tensor.Tensor{rng}},
+		{Name: "rank 0", Op: of(tensor.F64), In: []tensor.Tensor{iarr(d(2), math.MinInt64, 0)}},
+		{Name: "zero size", Op: of(tensor.F64, 0, 2), In: []tensor.Tensor{rng}},
+		{Name: "integers", Op: of(tensor.I32, 2), In: []tensor.Tensor{rng}, Refused: "draws floats, not i32"},
+		{Name: "no seed", Op: of(tensor.F64, 2), In: []tensor.Tensor{iarr(d(1), 7)}, Refused: "wants the (seed, step) input"},
+		{Name: "no value", Op: of(tensor.F64, 2), Refused: "wants the (seed, step) input"},
+	}
+}
+
 // NormalOp draws floats of mean Mean and standard deviation Std: (rng).
 type NormalOp struct {
 	total
@@ -154,6 +198,25 @@ func (NormalOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(2*philoxFL
 
 // Batch refuses: there is no batch to cut.
 func (NormalOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
+
+// Samples draw few and many.
+func (NormalOp) Samples() []Sample {
+	of := func(dt tensor.DType, dims ...int) NormalOp {
+		return NormalOp{Spec: tensor.SpecOf(dt, dims...), Mean: F(1), Std: F(0.5), Stream: 3}
+	}
+	rng := iarr(d(2), 7, 11)
+	return []Sample{
+		{Name: "f64", Op: of(tensor.F64, 3, 7), In: []tensor.Tensor{rng}},
+		{Name: "f32", Op: of(tensor.F32, 1031), In: []tensor.Tensor{rng}},
+		{Name: "bf16", Op: of(tensor.BF16, 5), In: []tensor.Tensor{rng}},
+		{Name: "f16", Op: of(tensor.F16, 5), In: []tensor.Tensor{rng}},
+		{Name: "rank 0", Op: of(tensor.F64), In: []tensor.Tensor{iarr(d(2), math.MinInt64, 0)}},
+		{Name: "zero size", Op: of(tensor.F64, 0, 2), In: []tensor.Tensor{rng}},
+		{Name: "integers", Op: of(tensor.I32, 2), In: []tensor.Tensor{rng}, Refused: "draws floats, not i32"},
+		{Name: "no seed", Op: of(tensor.F64, 2), In: []tensor.Tensor{iarr(d(1), 7)}, Refused: "wants the (seed, step) input"},
+		{Name: "no value", Op: of(tensor.F64, 2), Refused: "wants the (seed, step) input"},
+	}
+}
 
 // Dropout zeroes each element of x with probability p and multiplies the others by 1/(1-p), so that the expectation stays. It draws from
 // the next stream of the scope; a p outside [0, 1] is refused.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -62,6 +63,30 @@ func (o ReshapeOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 
 // Resize has n elements along the axis.
 func (o ReshapeOp) Resize(axis, n int) Op { return ReshapeOp{To: o.To.With(axis, n)} }
+
+// Samples have every rank, and what a user may ask for by mistake.
+func (ReshapeOp) Samples() []Sample {
+	to := func(dims ...int) ReshapeOp { return ReshapeOp{To: tensor.Of(dims...)} }
+	return []Sample{
+		{Name: "flatten", Op: to(2, 12), In: []tensor.Tensor{ramp(1, 2, 3, 4)}},
+		{Name: "unflatten", Op: to(2, 3, 4), In: []tensor.Tensor{ramp(1, 2, 12)}},
+		{Name: "across", Op: to(3, 2), In: []tensor.Tensor{ramp(1, 2, 3)}},
+		{Name: "to rank 0", Op: to(), In: []tensor.Tensor{ramp(1, 1, 1)}},
+		{Name: "from rank 0", Op: to(1, 1, 1), In: []tensor.Tensor{ramp(1)}},
+		{Name: "rank 8", Op: to(1, 2, 1, 3, 1, 2, 1, 2), In: []tensor.Tensor{ramp(1, 24)}},
+		{Name: "size 1 axes", Op: to(1, 3, 1), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "zero size", Op: to(5, 0, 2), In: []tensor.Tensor{ramp(1, 0, 3)}},
+		{Name: "special", Op: to(4, 5), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "i64", Op: to(3, 1), In: []tensor.Tensor{bigInts()}},
+		{Name: "bool", Op: to(1, 3), In: []tensor.Tensor{arr(d(3), true, false, true)}},
+		{Name: "too large", Op: to(2, 4), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "6 elements do not fill [2 4], which has 8"},
+		{Name: "negative", Op: to(-2, -3), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "none negative but for one -1"},
+		{Name: "two values", Op: to(1), In: []tensor.Tensor{ramp(1, 1), ramp(2, 1)}, Refused: "wants 1 values, not 2"},
+	}
+}
+
+// bigInts are integers that a float64 cannot hold.
+func bigInts() tensor.Tensor { return iarr(d(3), math.MaxInt64, math.MinInt64, 1<<53+1) }
 
 // TransposeOp permutes the axes: axis i of the result is axis Perm[i] of the input.
 type TransposeOp struct {
@@ -129,6 +154,36 @@ func (o TransposeOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return nil, Mixes
 }
 
+// Samples have square and oblong matrices, small and larger than a tile, and every kind of permutation.
+func (TransposeOp) Samples() []Sample {
+	by := func(perm ...uint8) (o TransposeOp) {
+		copy(o.Perm[:], perm)
+		return o
+	}
+	return []Sample{
+		{Name: "matrix", Op: by(1, 0), In: []tensor.Tensor{ramp(1, 3, 5)}},
+		{Name: "square", Op: by(1, 0), In: []tensor.Tensor{ramp(1, 4, 4)}},
+		{Name: "larger than a tile", Op: by(1, 0), In: []tensor.Tensor{ramp(1, 37, 19)}},
+		{Name: "identity", Op: by(0, 1), In: []tensor.Tensor{ramp(1, 2, 3)}},
+		{Name: "last two", Op: by(0, 2, 1), In: []tensor.Tensor{ramp(1, 2, 3, 4)}},
+		{Name: "first two", Op: by(1, 0, 2), In: []tensor.Tensor{ramp(1, 2, 3, 4)}},
+		{Name: "cycle", Op: by(2, 0, 1), In: []tensor.Tensor{ramp(1, 2, 3, 4)}},
+		{Name: "channels last", Op: by(0, 2, 3, 1), In: []tensor.Tensor{ramp(1, 2, 3, 2, 2)}},
+		{Name: "rank 8", Op: by(7, 6, 5, 4, 3, 2, 1, 0), In: []tensor.Tensor{ramp(1, 2, 1, 2, 1, 3, 1, 1, 2)}},
+		{Name: "rank 1", Op: by(0), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "rank 0", Op: by(), In: []tensor.Tensor{ramp(1)}},
+		{Name: "size 1 axis", Op: by(1, 0), In: []tensor.Tensor{ramp(1, 1, 7)}},
+		{Name: "zero size", Op: by(1, 0), In: []tensor.Tensor{ramp(1, 3, 0)}},
+		{Name: "special", Op: by(1, 0), In: []tensor.Tensor{farr(d(2, len(special)/2), special[:]...)}, ValueOnly: true},
+		{Name: "i64", Op: by(1, 0), In: []tensor.Tensor{iarr(d(2, 2), math.MaxInt64, math.MinInt64, 1<<53+1, 0)}},
+		{Name: "u8", Op: by(1, 0), In: []tensor.Tensor{arr[uint8](d(2, 2), 1, 2, 3, 255)}},
+		{Name: "an axis twice", Op: by(0, 0), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "wants each of the 2 axes once"},
+		{Name: "an axis too many", Op: by(1, 2), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "wants each of the 2 axes once"},
+		{Name: "an entry too many", Op: by(1, 0, 2), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "wants each of the 2 axes once"},
+		{Name: "no value", Op: by(), Refused: "wants 1 values, not 0"},
+	}
+}
+
 // ExpandOp repeats its input along axes of size 1 and along missing leading axes.
 type ExpandOp struct {
 	total
@@ -176,6 +231,30 @@ func (o ExpandOp) Batch(in []tensor.Spec, axis []int) ([]int, BatchKind) {
 
 // Resize has n elements along the axis.
 func (o ExpandOp) Resize(axis, n int) Op { return ExpandOp{To: o.To.With(axis, n)} }
+
+// Samples repeat leading, middle and last axes.
+func (ExpandOp) Samples() []Sample {
+	to := func(dims ...int) ExpandOp { return ExpandOp{To: tensor.Of(dims...)} }
+	return []Sample{
+		{Name: "row", Op: to(4, 3), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "column", Op: to(3, 4), In: []tensor.Tensor{ramp(1, 3, 1)}},
+		{Name: "channel", Op: to(2, 3, 2, 2), In: []tensor.Tensor{ramp(1, 3, 1, 1)}},
+		{Name: "middle", Op: to(2, 3, 4), In: []tensor.Tensor{ramp(1, 2, 1, 4)}},
+		{Name: "rank 0", Op: to(2, 3), In: []tensor.Tensor{ramp(1)}},
+		{Name: "rank 0 to rank 0", Op: to(), In: []tensor.Tensor{ramp(1)}},
+		{Name: "nothing to repeat", Op: to(2, 3), In: []tensor.Tensor{ramp(1, 2, 3)}},
+		{Name: "size 1 axes", Op: to(1, 1, 1), In: []tensor.Tensor{ramp(1, 1)}},
+		{Name: "to zero size", Op: to(0, 3), In: []tensor.Tensor{ramp(1, 1, 3)}},
+		{Name: "from zero size", Op: to(2, 0), In: []tensor.Tensor{ramp(1, 0)}},
+		{Name: "special", Op: to(3, len(special)), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "i64", Op: to(2, 3), In: []tensor.Tensor{bigInts()}},
+		{Name: "bool", Op: to(2, 2), In: []tensor.Tensor{arr(d(2, 1), true, false)}},
+		{Name: "unequal", Op: to(2, 4), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "does not expand to [2 4]"},
+		{Name: "fewer axes", Op: to(3), In: []tensor.Tensor{ramp(1, 1, 3)}, Refused: "does not expand to [3]"},
+		{Name: "to size 1", Op: to(1), In: []tensor.Tensor{ramp(1, 3)}, Refused: "does not expand to [1]"},
+		{Name: "negative", Op: to(-1), In: []tensor.Tensor{ramp(1, 1)}, Refused: "does not expand to [invalid]"},
+	}
+}
 
 // Reshape is the same elements under another shape. One dimension may be -1: the others determine it.
 //

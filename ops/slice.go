@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -71,6 +72,36 @@ func (o SliceOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, 1)
 }
 
+// Samples step forwards and backwards.
+func (SliceOp) Samples() []Sample {
+	of := func(axis int8, start, size, step int) SliceOp {
+		return SliceOp{Axis: axis, Start: start, Size: size, Step: step}
+	}
+	return []Sample{
+		{Name: "first axis", Op: of(0, 1, 2, 1), In: []tensor.Tensor{ramp(1, 4, 3)}},
+		{Name: "middle axis", Op: of(1, 1, 2, 1), In: []tensor.Tensor{ramp(1, 2, 4, 3)}},
+		{Name: "last axis", Op: of(2, 2, 3, 1), In: []tensor.Tensor{ramp(1, 2, 2, 5)}},
+		{Name: "all", Op: of(0, 0, 3, 1), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "steps", Op: of(1, 1, 2, 3), In: []tensor.Tensor{ramp(1, 2, 5)}},
+		{Name: "backwards", Op: of(0, 3, 4, -1), In: []tensor.Tensor{ramp(1, 4, 2)}},
+		{Name: "backwards in steps", Op: of(1, 5, 3, -2), In: []tensor.Tensor{ramp(1, 2, 6)}},
+		{Name: "one element, a huge step", Op: of(0, 1, 1, math.MinInt), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "nothing", Op: of(0, 0, 0, 1), In: []tensor.Tensor{ramp(1, 3)}},
+		{Name: "nothing of nothing", Op: of(0, 0, 0, -1), In: []tensor.Tensor{ramp(1, 0, 2)}},
+		{Name: "zero size beside", Op: of(0, 1, 1, 1), In: []tensor.Tensor{ramp(1, 2, 0)}},
+		{Name: "special", Op: of(0, len(special)-1, len(special), -1), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "i64", Op: of(0, 2, 3, -1), In: []tensor.Tensor{bigInts()}},
+		{Name: "bool", Op: of(0, 0, 2, 2), In: []tensor.Tensor{arr(d(3), true, false, true)}},
+		{Name: "past the end", Op: of(0, 2, 2, 1), In: []tensor.Tensor{ramp(1, 3)}, Refused: "2 elements from 2 on in steps of 1 do not lie in an axis of 3"},
+		{Name: "before the start", Op: of(0, 1, 3, -1), In: []tensor.Tensor{ramp(1, 3)}, Refused: "do not lie in an axis of 3"},
+		{Name: "overflow", Op: of(0, 0, 2, math.MinInt), In: []tensor.Tensor{ramp(1, 3)}, Refused: "do not lie in an axis of 3"},
+		{Name: "negative start", Op: of(0, -1, 1, 1), In: []tensor.Tensor{ramp(1, 3)}, Refused: "do not lie in an axis of 3"},
+		{Name: "negative size", Op: of(0, 0, -1, 1), In: []tensor.Tensor{ramp(1, 3)}, Refused: "do not lie in an axis of 3"},
+		{Name: "step 0", Op: of(0, 0, 0, 0), In: []tensor.Tensor{ramp(1, 3)}, Refused: "the step is 0"},
+		{Name: "rank 0", Op: of(0, 0, 1, 1), In: []tensor.Tensor{ramp(1)}, Refused: "there is no axis 0 in rank 0"},
+	}
+}
+
 // SliceGradOp is the adjoint of SliceOp: it lays its input's positions along the axis at Start, Start+Step, ... of an axis of Dim zeros.
 type SliceGradOp struct {
 	total
@@ -118,6 +149,27 @@ func (SliceGradOp) Cost(in, out []tensor.Spec) Cost { return Traffic(in, out) }
 // Batch keeps another axis.
 func (o SliceGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, 1)
+}
+
+// Samples mirror SliceOp's.
+func (SliceGradOp) Samples() []Sample {
+	into := func(axis int8, start, step, dim int) SliceGradOp {
+		return SliceGradOp{Axis: axis, Start: start, Step: step, Dim: dim}
+	}
+	return []Sample{
+		{Name: "first axis", Op: into(0, 1, 1, 4), In: []tensor.Tensor{ramp(1, 2, 3)}},
+		{Name: "middle axis", Op: into(1, 1, 1, 4), In: []tensor.Tensor{ramp(1, 2, 2, 3)}},
+		{Name: "last axis in steps", Op: into(1, 1, 3, 6), In: []tensor.Tensor{ramp(1, 2, 2)}},
+		{Name: "backwards", Op: into(0, 3, -1, 4), In: []tensor.Tensor{ramp(1, 4, 2)}},
+		{Name: "nothing into zeros", Op: into(0, 0, 1, 3), In: []tensor.Tensor{ramp(1, 0, 2)}},
+		{Name: "nothing into nothing", Op: into(0, 0, 1, 0), In: []tensor.Tensor{ramp(1, 0)}},
+		{Name: "special", Op: into(0, 0, 2, 2*len(special)), In: []tensor.Tensor{specials()}, ValueOnly: true},
+		{Name: "i64", Op: into(0, 1, 1, 5), In: []tensor.Tensor{bigInts()}},
+		{Name: "no room", Op: into(0, 1, 1, 2), In: []tensor.Tensor{ramp(1, 2)}, Refused: "2 elements from 1 on in steps of 1 do not lie in an axis of 2"},
+		{Name: "negative axis size", Op: into(0, 0, 1, -1), In: []tensor.Tensor{ramp(1, 0)}, Refused: "do not lie in an axis of -1"},
+		{Name: "step 0", Op: into(0, 0, 0, 3), In: []tensor.Tensor{ramp(1, 1)}, Refused: "the step is 0"},
+		{Name: "rank 0", Op: into(0, 0, 1, 1), In: []tensor.Tensor{ramp(1)}, Refused: "there is no axis 0 in rank 0"},
+	}
 }
 
 // Slice is the elements of x from start to stop, exclusive, along an axis, with numpy's rules: negative numbers count from the end, and

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cortado-ml/cortado/tensor"
@@ -100,6 +101,37 @@ func (o TopKOp) Cost(in, out []tensor.Spec) Cost {
 // Batch keeps another axis.
 func (o TopKOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) {
 	return batchBeside(o.Axis, axis, 2)
+}
+
+// Samples have ties and NaN in every place.
+func (TopKOp) Samples() []Sample {
+	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
+	of := func(k int, axis int8, smallest bool) TopKOp { return TopKOp{K: k, Axis: axis, Smallest: smallest} }
+	rows := []Sample{
+		{Name: "no value", Op: of(1, 0, false), Refused: "wants 1 values, not 0"},
+		{Name: "first axis", Op: of(1, 0, false), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "works along the last axis"},
+		{Name: "more than there are", Op: of(4, 0, false), In: []tensor.Tensor{ramp(1, 3)}, Refused: "there are no 4 elements in an axis of 3"},
+		{Name: "negative", Op: of(-1, 0, false), In: []tensor.Tensor{ramp(1, 3)}, Refused: "there are no -1 elements"},
+		{Name: "rank 0", Op: of(1, 0, false), In: []tensor.Tensor{ramp(1)}, Refused: "there is no axis 0 in rank 0"},
+		{Name: "bool", Op: of(1, 0, false), In: []tensor.Tensor{arr(d(1), true)}, Refused: "bool has no order"},
+	}
+	for _, smallest := range []bool{false, true} {
+		rows = append(rows,
+			Sample{Name: "vector", Op: of(2, 0, smallest), In: []tensor.Tensor{ramp(1, 7)}},
+			Sample{Name: "rows", Op: of(3, 1, smallest), In: []tensor.Tensor{ramp(1, 3, 5)}},
+			Sample{Name: "rank 3", Op: of(1, 2, smallest), In: []tensor.Tensor{ramp(1, 2, 2, 4)}},
+			Sample{Name: "all", Op: of(4, 1, smallest), In: []tensor.Tensor{ramp(1, 2, 4)}},
+			Sample{Name: "none", Op: of(0, 1, smallest), In: []tensor.Tensor{ramp(1, 2, 4)}},
+			Sample{Name: "of nothing", Op: of(0, 1, smallest), In: []tensor.Tensor{ramp(1, 2, 0)}},
+			Sample{Name: "no row", Op: of(2, 1, smallest), In: []tensor.Tensor{ramp(1, 0, 3)}},
+			Sample{Name: "size 1", Op: of(1, 0, smallest), In: []tensor.Tensor{ramp(1, 1)}},
+			Sample{Name: "ties", Op: of(4, 0, smallest), In: []tensor.Tensor{farr(d(6), 2, 1, 2, 3, 1, 3)}, ValueOnly: true},
+			Sample{Name: "special", Op: of(5, 1, smallest), In: []tensor.Tensor{farr(d(3, 7), nan, 1, inf, nan, -inf, 0, zero, zero, 0, zero, 0, 0, 1, -1, nan, nan, nan, nan, nan, nan, 1)}, ValueOnly: true},
+			Sample{Name: "i64", Op: of(2, 0, smallest), In: []tensor.Tensor{iarr(d(4), math.MaxInt64-1, math.MaxInt64, math.MinInt64, math.MinInt64+1)}},
+			Sample{Name: "u8", Op: of(2, 0, smallest), In: []tensor.Tensor{arr[uint8](d(3), 7, 255, 0)}},
+		)
+	}
+	return rows
 }
 
 // TopK is the k largest elements of x along its last axis, in order, and their i64 indices. NaN counts as the largest; of equal elements
