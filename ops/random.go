@@ -30,8 +30,7 @@ func (d draw) normal(i int) float64 {
 	return float64(philox.Normal(d.seed, d.stream, d.step, uint64(i)))
 }
 
-// DropoutOp zeroes each element of x with probability P and multiplies the others by 1/(1-P): (x, rng). The factor is rounded to x's type
-// first. What is dropped is 0 even where x is infinite or NaN. Element i is kept where uniform number i is at least P. Source: N. Srivastava
+// DropoutOp zeroes each element of x with probability P and divides the others by 1-P: (x, rng). What is dropped is 0 even where x is infinite or NaN. Element i is kept where uniform number i is at least P. Source: N. Srivastava
 // and others, "Dropout", 2014.
 type DropoutOp struct {
 	total
@@ -59,10 +58,9 @@ func (o DropoutOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 // Ref draws for each element.
 func (o DropoutOp) Ref(out, in []tensor.Tensor) error {
 	d, p := drawOf(in[1], o.Stream), o.P.Float()
-	by := roundTo(in[0].DType(), 1/(1-p))
 	for i := range out[0].Len() {
 		if d.uniform(i) >= p {
-			out[0].Set(i, in[0].At(i)*by)
+			out[0].Set(i, in[0].At(i)/(1-p))
 		} else {
 			out[0].Set(i, 0)
 		}
@@ -218,7 +216,7 @@ func (NormalOp) Samples() []Sample {
 	}
 }
 
-// Dropout zeroes each element of x with probability p and multiplies the others by 1/(1-p), so that the expectation stays. It draws from
+// Dropout zeroes each element of x with probability p and divides the others by 1-p, so that the expectation stays. It draws from
 // the next stream of the scope; a p outside [0, 1] is refused.
 //
 //go:noinline

@@ -95,7 +95,7 @@ func TestFallible(t *testing.T) {
 			fallible = append(fallible, reflect.TypeOf(op).Name())
 		}
 	}
-	want := []string{"AddAlongOp", "CrossEntropyOp", "DynamicSliceOp", "GatherOp", "ScatterAddOp", "TakeAlongOp"}
+	want := []string{"AddAlongOp", "CrossEntropyOp", "DynamicSliceGradOp", "DynamicSliceOp", "GatherOp", "ScatterAddOp", "TakeAlongOp"}
 	if !equalSets(fallible, want) {
 		t.Errorf("%v, want %v", fallible, want)
 	}

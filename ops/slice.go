@@ -38,7 +38,7 @@ func checkSteps(start, size, step, n int, in []tensor.Spec) error {
 	switch {
 	case step == 0:
 		return &tensor.ShapeError{Msg: "the step is 0", In: in}
-	case size == 0:
+	case size == 0 && n >= 0:
 	case size < 0 || start < 0 || start >= n || size > 1 && stride > uint(room/(size-1)):
 		return &tensor.ShapeError{Msg: fmt.Sprintf("%d elements from %d on in steps of %d do not lie in an axis of %d", size, start, step, n), In: in}
 	}
