@@ -64,10 +64,11 @@ type Graph struct {
 
 // Node is one operation.
 type Node struct {
-	Op  ops.Op // nil for a parameter
-	In  []ops.Edge
-	Out []tensor.Spec
-	Ref bool // run Op.Ref: the plan says that no kernel does
+	Op   ops.Op // nil for a parameter
+	In   []ops.Edge
+	Args []tensor.Spec // of In
+	Out  []tensor.Spec
+	Ref  bool // run Op.Ref: the plan says that no kernel does
 }
 
 // Arg is the argument for a parameter: a buffer of this device, or host memory that Run has read when it returns.
@@ -143,12 +144,3 @@ type NodeError struct {
 func (e *NodeError) Error() string { return fmt.Sprintf("node %d: %v", e.Node, e.Err) }
 
 func (e *NodeError) Unwrap() error { return e.Err }
-
-// InSpecs are the specs of a node's inputs.
-func InSpecs(g *Graph, n *Node) []tensor.Spec {
-	in := make([]tensor.Spec, len(n.In))
-	for i, e := range n.In {
-		in[i] = g.Nodes[e.Node].Out[e.Out]
-	}
-	return in
-}

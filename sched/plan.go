@@ -142,9 +142,9 @@ func (e *Engine) compilePiece(ctx context.Context, c *canon, q *piece, pieceOf f
 	}
 	for _, i := range q.nodes {
 		n := c.nodes[i]
-		m := accel.Node{Op: n.op, Out: n.out, In: make([]ops.Edge, len(n.in))}
-		for k, in := range n.in {
-			m.In[k] = edge(in)
+		m := accel.Node{Op: n.op, Out: n.out}
+		for _, in := range n.in {
+			m.In, m.Args = append(m.In, edge(in)), append(m.Args, c.nodes[in.Node].out[in.Out])
 		}
 		if err := e.support(q.dev, &m); err != nil {
 			return &accel.NodeError{Node: i, Err: err}

@@ -147,5 +147,5 @@ func specs(n accel.Node) string {
 
 func nodeCost(g *accel.Graph, i int) ops.Cost {
 	n := &g.Nodes[i]
-	return n.Op.Cost(accel.InSpecs(g, n), n.Out)
+	return n.Op.Cost(n.Args, n.Out)
 }

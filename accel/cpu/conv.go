@@ -1,0 +1,203 @@
+package cpu
+
+import (
+	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// convShape is a convolution of x [n, c, h, w] with weights w [o, c, kh, kw].
+func convShape(x, w tensor.Shape, stride [2]int, pad [4]int) conv.Shape {
+	return conv.Shape{
+		N: x.Dim(0), Cin: x.Dim(1), H: x.Dim(2), W: x.Dim(3), Cout: w.Dim(0),
+		Window: window([2]int{w.Dim(2), w.Dim(3)}, stride, pad),
+	}
+}
+
+// conv emits a convolution, with the bias, the ReLU and the 2x2 max-pool that follow it where nobody else reads what lies between.
+func (c *compiler) conv(i int) error {
+	n := &c.g.Nodes[i]
+	o := n.Op.(ops.Conv2DOp)
+	s := convShape(n.Args[0].Shape, n.Args[1].Shape, o.Stride, o.Pad)
+	nodes, last := []int{i}, out(i, 0)
+	var e conv.Epilogue
+	var in []view
+	if !half(n.Out[0].DType) {
+		fits := func(b tensor.Shape) bool { return perChannel(b, n.Out[0].Shape) }
+		if add, x, ok := c.biasAfter(last, fits); ok {
+			v, err := c.need(x)
+			if err != nil {
+				return err
+			}
+			in = append(in, all(v))
+			nodes, last = append(nodes, add), out(add, 0)
+		}
+		relu, pool, ok := c.poolAfter(last)
+		if ok {
+			e.Pool = true
+			if relu >= 0 {
+				e.ReLU = true
+				nodes = append(nodes, relu)
+			}
+			nodes, last = append(nodes, pool), out(pool, 0)
+		} else if relu, ok := c.reluAfter(last); ok {
+			e.ReLU = true
+			nodes, last = append(nodes, relu), out(relu, 0)
+		}
+	}
+	for _, f := range nodes {
+		c.fused[f] = true
+	}
+	w, err := c.needFloat(n.In[1])
+	if err != nil {
+		return err
+	}
+	if s.Cin <= conv.MaxFirst {
+		f, err := conv.NewFirst(c.d.level, s, e)
+		if err != nil {
+			return err
+		}
+		x, err := c.needFloat(n.In[0])
+		if err != nil {
+			return err
+		}
+		return c.forward("first conv ", f, nodes, last, x, w, in, e.Pool)
+	}
+	f, err := conv.NewForward(c.d.level, s, e)
+	if err != nil {
+		return err
+	}
+	x, err := c.image(n.In[0])
+	if err != nil {
+		return err
+	}
+	return c.forward("conv ", f, nodes, last, x, w, in, e.Pool)
+}
+
+// forwardPlan is conv.Forward or conv.First.
+type forwardPlan interface {
+	packer
+	Scratch(threads int) int
+	Run(pool *work.Pool, y []float32, win []uint8, x, weights, bias, scratch []float32)
+}
+
+// packer converts weights to the order in which a plan reads them.
+type packer interface {
+	WeightLen() int
+	PackWeights(pool *work.Pool, dst, w []float32)
+}
+
+// pack emits the conversion of weights.
+func (c *compiler) pack(node int, p packer, w *value) *value {
+	v := c.scratch(4 * p.WeightLen())
+	c.emit("pack weights", packKernel{p}, []int{node}, []view{all(w)}, []view{all(v)})
+	return v
+}
+
+type packKernel struct{ packer }
+
+func (k packKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	k.PackWeights(pool, floats(out[0]), floats(in[0]))
+	return nil
+}
+
+// forward emits a planned convolution. bias is a view or none.
+func (c *compiler) forward(name string, f forwardPlan, nodes []int, last ops.Edge, x, w *value, bias []view, pooled bool) error {
+	in := append([]view{all(x), all(c.pack(nodes[0], f, w))}, bias...)
+	y, done := c.makeImage(last)
+	outs := []view{all(y), all(c.scratch(4 * f.Scratch(c.d.pool.Threads())))}
+	if pooled {
+		outs = append(outs, all(c.makeWinners(last)))
+	}
+	c.emit(name+c.d.level.String(), forwardKernel{f}, nodes, in, outs)
+	return done()
+}
+
+type forwardKernel struct{ forwardPlan }
+
+func (k forwardKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	var bias []float32
+	if len(in) > 2 {
+		bias = floats(in[2])
+	}
+	var win []uint8
+	if len(out) > 2 {
+		win = out[2]
+	}
+	k.forwardPlan.Run(pool, floats(out[0]), win, floats(in[0]), floats(in[1]), bias, floats(out[1]))
+	return nil
+}
+
+// convInputGrad emits the gradient with respect to the images.
+func (c *compiler) convInputGrad(i int) error {
+	n := &c.g.Nodes[i]
+	o := n.Op.(ops.Conv2DInputGradOp)
+	g, err := conv.NewInputGradient(c.d.level, convShape(n.Out[0].Shape, n.Args[1].Shape, o.Stride, o.Pad))
+	if err != nil {
+		return err
+	}
+	dy, err := c.image(n.In[0])
+	if err != nil {
+		return err
+	}
+	w, err := c.needFloat(n.In[1])
+	if err != nil {
+		return err
+	}
+	packed := c.pack(i, g, w)
+	dx, done := c.makeImage(out(i, 0))
+	c.emit("conv input gradient "+c.d.level.String(), inputGradKernel{g}, []int{i}, []view{all(dy), all(packed)}, []view{all(dx)})
+	return done()
+}
+
+type inputGradKernel struct{ *conv.InputGradient }
+
+func (k inputGradKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	k.InputGradient.Run(pool, floats(out[0]), floats(in[0]), floats(in[1]))
+	return nil
+}
+
+// convWeightGrad emits the gradient with respect to the weights.
+func (c *compiler) convWeightGrad(i int) error {
+	n := &c.g.Nodes[i]
+	o := n.Op.(ops.Conv2DWeightGradOp)
+	s := convShape(n.Args[0].Shape, n.Out[0].Shape, o.Stride, o.Pad)
+	dy, err := c.image(n.In[1])
+	if err != nil {
+		return err
+	}
+	var g weightGradPlan
+	var x *value
+	name := "conv weight gradient "
+	if s.Cin <= conv.MaxFirst {
+		name = "first conv weight gradient "
+		if g, err = conv.NewFirstWeightGradient(c.d.level, s); err == nil {
+			x, err = c.needFloat(n.In[0])
+		}
+	} else if g, err = conv.NewWeightGradient(c.d.level, s); err == nil {
+		x, err = c.image(n.In[0])
+	}
+	if err != nil {
+		return err
+	}
+	dw, done, err := c.makeFloat(out(i, 0))
+	if err != nil {
+		return err
+	}
+	c.emit(name+c.d.level.String(), weightGradKernel{g}, []int{i}, []view{all(x), all(dy)}, []view{all(dw), all(c.scratch(4 * g.Scratch()))})
+	return done()
+}
+
+// weightGradPlan is conv.WeightGradient or conv.FirstWeightGradient.
+type weightGradPlan interface {
+	Scratch() int
+	Run(pool *work.Pool, dw, x, dy, scratch []float32)
+}
+
+type weightGradKernel struct{ weightGradPlan }
+
+func (k weightGradKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	k.weightGradPlan.Run(pool, floats(out[0]), floats(in[0]), floats(in[1]), floats(out[1]))
+	return nil
+}

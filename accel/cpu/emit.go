@@ -1,0 +1,130 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// emitter is what compiles a node, or why nothing does. It is the one switch behind Supports and Compile.
+func (d *Device) emitter(n *accel.Node) (emitFunc, error) {
+	if len(n.Args) != len(n.In) {
+		return nil, fmt.Errorf("cpu: %s has %d inputs and the specs of %d", n.Op.Name(), len(n.In), len(n.Args))
+	}
+	if elementwise(n.Op) {
+		return (*compiler).join, nil
+	}
+	if f := kernelOf(n); f != nil {
+		return f, nil
+	}
+	return nil, fmt.Errorf("cpu: %s: %w: there is no kernel for this operation", n.Op.Name(), accel.ErrUnsupported)
+}
+
+// kernelOf is the emitter of a node that is not elementwise, nil if there is none.
+func kernelOf(n *accel.Node) emitFunc {
+	switch o := n.Op.(type) {
+	case ops.FillOp:
+		return (*compiler).constantNode
+	case ops.ReshapeOp:
+		return (*compiler).reshape
+	case ops.BarrierOp:
+		return (*compiler).barrier
+	case ops.MatMulOp:
+		return (*compiler).matmul
+	case ops.Conv2DOp:
+		return byType(n, (*compiler).conv, nil)
+	case ops.Conv2DInputGradOp:
+		return byType(n, (*compiler).convInputGrad, nil)
+	case ops.Conv2DWeightGradOp:
+		return byType(n, (*compiler).convWeightGrad, nil)
+	case ops.MaxPool2DOp:
+		return byType(n, (*compiler).maxPool, (*compiler).maxPool64)
+	case ops.MaxPool2DGradOp:
+		return byType(n, (*compiler).maxPoolGrad, (*compiler).maxPoolGradByIndex)
+	case ops.MaxPool2DGatherOp:
+		return (*compiler).maxPoolGather
+	case ops.BatchNormOp:
+		return byType(n, (*compiler).batchNorm, nil)
+	case ops.BatchNormGradOp:
+		return byType(n, (*compiler).batchNormGrad, nil)
+	case ops.BatchNormInferOp:
+		return byType(n, (*compiler).batchNormInfer, nil)
+	case ops.ReduceOp:
+		return (*compiler).reduce
+	case ops.SoftmaxOp:
+		if _, _, last := lastAxis(n.Out[0].Shape, o.Axis); last {
+			return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
+		}
+	case ops.SoftmaxGradOp:
+		if _, _, last := lastAxis(n.Out[0].Shape, o.Axis); last {
+			return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.SoftmaxGrad) }
+		}
+	case ops.CrossEntropyOp:
+		return (*compiler).crossEntropy
+	case ops.CrossEntropyGradOp:
+		return (*compiler).crossEntropyGrad
+	}
+	return nil
+}
+
+// constantNode remembers a constant; it costs memory only where a kernel wants it there.
+func (c *compiler) constantNode(i int) error {
+	c.consts[ops.Edge{Node: uint32(i)}] = c.g.Nodes[i].Op.(ops.FillOp)
+	return nil
+}
+
+// fill writes a constant to memory.
+func (c *compiler) fill(node int, v *value, f ops.FillOp) error {
+	pattern := tensor.Full(tensor.Spec{DType: f.Spec.DType}, f.X.Float()).Bytes()
+	c.emit("fill", fillKernel{pattern}, []int{node}, nil, []view{all(v)})
+	return nil
+}
+
+// fillKernel repeats a pattern.
+type fillKernel struct{ pattern []byte }
+
+func (k fillKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	b := out[0]
+	for n := copy(b, k.pattern); n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
+	return nil
+}
+
+// reference runs a node by its meaning.
+func (c *compiler) reference(i int) error {
+	n := &c.g.Nodes[i]
+	return c.simple(i, "reference "+n.Op.Name(), &reference{op: n.Op, args: n.Args, outs: n.Out})
+}
+
+type reference struct {
+	op         ops.Op
+	args, outs []tensor.Spec
+}
+
+func (k *reference) Run(pool *work.Pool, in, out [][]byte) error {
+	x, y := make([]tensor.Tensor, len(in)), make([]tensor.Tensor, len(out))
+	for i, s := range k.args {
+		x[i] = tensorOf(s, in[i])
+	}
+	for i, s := range k.outs {
+		if out[i] != nil {
+			y[i] = tensorOf(s, out[i])
+		}
+	}
+	return k.op.Ref(y, x)
+}
+
+// explain turns a kernel's error about the data into the engine's.
+func explain(err error) error {
+	var bad *vec.IndexError
+	if errors.As(err, &bad) {
+		return &ops.IndexError{Index: bad.Index, Limit: bad.Limit}
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package cpu
+
+import (
+	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// emitFunc emits a node.
+type emitFunc func(c *compiler, i int) error
+
+// byType is the emitter of an operation on images: float32 runs blocked, and so do 16-bit floats, which are converted; float64 has plain
+// loops.
+func byType(n *accel.Node, blocked, plain64 emitFunc) emitFunc {
+	if n.Args[0].DType == tensor.F64 {
+		return plain64
+	}
+	return blocked
+}
+
+// image is a value [n, c, ...] in blocked form, in float32.
+func (c *compiler) image(e ops.Edge) (*value, error) {
+	if !half(c.spec(e).DType) {
+		return c.needBlocked(e)
+	}
+	f, err := c.needFloat(e)
+	if err != nil {
+		return nil, err
+	}
+	l, err := conv.NewLayout(c.d.level, images(c.spec(e).Shape))
+	if err != nil {
+		return nil, err
+	}
+	b := c.scratch(blockedBytes(c.spec(e).Shape))
+	c.emit("to blocked", toBlocked{l}, []int{int(e.Node)}, []view{all(f)}, []view{all(b)})
+	return b, nil
+}
+
+// makeImage is blocked memory in which a kernel makes e. done is called when the kernel is emitted: it rounds a 16-bit value, and brings it
+// to plain memory.
+func (c *compiler) makeImage(e ops.Edge) (v *value, done func() error) {
+	spec := c.spec(e)
+	if !half(spec.DType) {
+		return c.makeBlocked(e), func() error { return nil }
+	}
+	b := c.scratch(blockedBytes(spec.Shape))
+	return b, func() error {
+		l, err := conv.NewLayout(c.d.level, images(spec.Shape))
+		if err != nil {
+			return err
+		}
+		f := c.scratch(4 * spec.Shape.Size())
+		c.emit("to plain", toPlain{l}, []int{int(e.Node)}, []view{all(b)}, []view{all(f)})
+		return c.convert(int(e.Node), f, c.make(e), spec.Shape, tensor.F32, spec.DType)
+	}
+}
+
+// window is a window as package conv has it.
+func window(size, stride [2]int, pad [4]int) conv.Window {
+	return conv.Window{KH: size[0], KW: size[1], SH: stride[0], SW: stride[1], Top: pad[0], Bottom: pad[1], Left: pad[2], Right: pad[3]}
+}
+
+// out is output k of a node.
+func out(i, k int) ops.Edge { return ops.Edge{Node: uint32(i), Out: uint16(k)} }

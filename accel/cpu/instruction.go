@@ -1,0 +1,136 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+var binaryOps = map[ops.BinaryFunc]vec.Op{ops.Add: vec.Add, ops.Sub: vec.Sub, ops.Mul: vec.Mul, ops.Div: vec.Div, ops.Maximum: vec.Max, ops.Minimum: vec.Min}
+
+var unaryOps = map[ops.UnaryFunc]vec.Op{
+	ops.Neg: vec.Neg, ops.Exp: vec.Exp, ops.Log: vec.Log, ops.Tanh: vec.Tanh, ops.Sigmoid: vec.Sigmoid, ops.ReLU: vec.ReLU, ops.Sqrt: vec.Sqrt, ops.Rsqrt: vec.Rsqrt,
+}
+
+var compareOps = map[ops.CompareFunc]vec.Op{
+	ops.Less: vec.Lt, ops.LessEqual: vec.Le, ops.Greater: vec.Gt, ops.GreaterEqual: vec.Ge, ops.Equal: vec.Eq, ops.NotEqual: vec.Ne,
+}
+
+// instruction writes a node. 16-bit floats are computed in float32, and rounded after every node.
+func (w *chainWriter) instruction(n *accel.Node) (vec.Reg, error) {
+	d := n.Out[0].DType
+	switch o := n.Op.(type) {
+	case ops.BinaryOp:
+		return w.op(d, binaryOps[o.F], n.In...), nil
+	case ops.UnaryOp:
+		if o.F == ops.Identity {
+			return w.reg(n.In[0]), nil
+		}
+		return w.op(d, unaryOps[o.F], n.In...), nil
+	case ops.ReLUGradOp:
+		return w.op(d, vec.ReLUGrad, n.In...), nil
+	case ops.ScaleOp:
+		return w.round(d, w.p.Op(vec.Mul, w.float(n.In[0]), w.constant(computed(d), o.By))), nil
+	case ops.ShiftOp:
+		return w.round(d, w.p.Op(vec.Add, w.float(n.In[0]), w.constant(computed(d), o.By))), nil
+	case ops.CompareOp:
+		return w.p.Op(compareOps[o.F], w.float(n.In[0]), w.float(n.In[1])), nil
+	case ops.WhereOp:
+		return w.p.Op(vec.Where, w.reg(n.In[0]), w.reg(n.In[1]), w.reg(n.In[2])), nil
+	case ops.CastOp:
+		return w.p.Cast(w.reg(n.In[0]), d), nil
+	case ops.ExpandOp, ops.StopGradientOp:
+		return w.reg(n.In[0]), nil
+	case ops.DropoutOp:
+		i := vec.Instr{Op: vec.Dropout, Args: [3]vec.Reg{w.float(n.In[0]), w.seed[0], w.seed[1]}, Imm: o.P.Float(), Stream: o.Stream}
+		return w.round(d, w.p.Do(i)), nil
+	case ops.UniformOp:
+		u := w.p.Do(vec.Instr{Op: vec.Uniform, Args: [3]vec.Reg{w.seed[0], w.seed[1]}, Stream: o.Stream})
+		return w.affine(d, u, o.Hi.Float()-o.Lo.Float(), o.Lo.Float()), nil
+	case ops.NormalOp:
+		z := w.p.Do(vec.Instr{Op: vec.Normal, Args: [3]vec.Reg{w.seed[0], w.seed[1]}, Stream: o.Stream})
+		return w.affine(d, z, o.Std.Float(), o.Mean.Float()), nil
+	}
+	return 0, fmt.Errorf("cpu: %s is not elementwise", n.Op.Name())
+}
+
+// affine is x*by + shift in the type that d is computed in, then d.
+func (w *chainWriter) affine(d tensor.DType, x vec.Reg, by, shift float64) vec.Reg {
+	c := computed(d)
+	if c != tensor.F32 {
+		x = w.p.Cast(x, c)
+	}
+	x = w.p.Op(vec.Mul, x, w.constant(c, ops.F(by)))
+	return w.round(d, w.p.Op(vec.Add, x, w.constant(c, ops.F(shift))))
+}
+
+// op writes an operation whose operands and result have one type.
+func (w *chainWriter) op(d tensor.DType, op vec.Op, in ...ops.Edge) vec.Reg {
+	var args [3]vec.Reg
+	for i, e := range in {
+		args[i] = w.float(e)
+	}
+	return w.round(d, w.p.Op(op, args[:len(in)]...))
+}
+
+// half reports whether a type is storage only.
+func half(d tensor.DType) bool { return d == tensor.BF16 || d == tensor.F16 }
+
+// computed is the type in which d is computed.
+func computed(d tensor.DType) tensor.DType {
+	if half(d) {
+		return tensor.F32
+	}
+	return d
+}
+
+// round is x as a d.
+func (w *chainWriter) round(d tensor.DType, x vec.Reg) vec.Reg {
+	if !half(d) {
+		return x
+	}
+	r := w.p.Cast(x, d)
+	w.floats[r] = w.p.Cast(r, tensor.F32)
+	return r
+}
+
+// reg is the register of a value.
+func (w *chainWriter) reg(e ops.Edge) vec.Reg {
+	if f, ok := w.c.consts[e]; ok {
+		return w.constant(f.Spec.DType, f.X)
+	}
+	return w.regs[e]
+}
+
+// float is the register of a value in the type in which it is computed.
+func (w *chainWriter) float(e ops.Edge) vec.Reg {
+	r := w.reg(e)
+	if !half(w.c.spec(e).DType) {
+		return r
+	}
+	f, ok := w.floats[r]
+	if !ok {
+		f = w.p.Cast(r, tensor.F32)
+		w.floats[r] = f
+	}
+	return f
+}
+
+// constant is the register of a number.
+func (w *chainWriter) constant(d tensor.DType, x ops.Bits) vec.Reg {
+	k := constant{d, x}
+	r, ok := w.consts[k]
+	if !ok {
+		t := tensor.Full(tensor.Spec{DType: d}, x.Float())
+		i := vec.Instr{Op: vec.Const, DType: d, Imm: t.At(0)}
+		if !d.Float() {
+			i.Int = t.Int(0)
+		}
+		r = w.p.Do(i)
+		w.consts[k] = r
+	}
+	return r
+}

@@ -1,0 +1,138 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// noLabel is a label that no sample has: all count.
+const noLabel = math.MinInt64
+
+var reductions = map[ops.ReduceFunc]vec.Reduction{ops.SumOf: vec.ReduceSum, ops.MeanOf: vec.ReduceMean, ops.MaxOf: vec.ReduceMax, ops.MinOf: vec.ReduceMin}
+
+// reduce emits a reduction; the sum over images and pixels of blocked images, the gradient of a bias, stays in that form.
+func (c *compiler) reduce(i int) error {
+	n := &c.g.Nodes[i]
+	o, shape := n.Op.(ops.ReduceOp), n.Args[0].Shape
+	if e := n.In[0]; o.F == ops.SumOf && c.blocked[e] != nil && c.plain[e] == nil && o.Axes == 1<<shape.Rank()-1-2 {
+		g, err := conv.NewGradient(c.d.level, images(shape))
+		if err != nil {
+			return err
+		}
+		c.emit("bias gradient "+c.d.level.String(), biasGradKernel{g}, []int{i}, []view{all(c.blocked[e])}, []view{all(c.make(out(i, 0)))})
+		return nil
+	}
+	k, err := vec.NewReduce(c.d.level, reductions[o.F], computed(n.Args[0].DType), shape, o.Axes)
+	if err != nil {
+		return err
+	}
+	return c.simpleFloat(i, reductions[o.F].String()+" "+c.d.level.String(), k)
+}
+
+type biasGradKernel struct{ *conv.Gradient }
+
+func (k biasGradKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	k.Bias(pool, floats(out[0]), floats(in[0]), nil)
+	return nil
+}
+
+// lastAxis reports whether an axis is the last, and splits the shape before it.
+func lastAxis(s tensor.Shape, axis int8) (rows, n int, last bool) {
+	n = s.Dim(int(axis))
+	return s.Size() / max(n, 1), n, int(axis) == s.Rank()-1
+}
+
+// softmax emits softmax or its gradient over the last axis.
+func (c *compiler) softmax(i int, axis int8, op vec.RowOp) error {
+	n := &c.g.Nodes[i]
+	rows, cols, _ := lastAxis(n.Out[0].Shape, axis)
+	k, err := vec.NewRows(c.d.level, op, computed(n.Out[0].DType), rows, cols)
+	if err != nil {
+		return err
+	}
+	return c.simpleFloat(i, op.String()+" "+c.d.level.String(), k)
+}
+
+// crossEntropy emits the loss of each row, and their mean.
+func (c *compiler) crossEntropy(i int) error {
+	n := &c.g.Nodes[i]
+	d, shape := computed(n.Args[0].DType), n.Args[0].Shape
+	rows, cols, _ := lastAxis(shape, int8(shape.Rank()-1))
+	k, err := vec.NewCrossEntropy(c.d.level, d, n.Args[1].DType, rows, cols, noLabel)
+	if err != nil {
+		return err
+	}
+	mean, err := vec.NewReduce(c.d.level, vec.ReduceMean, d, tensor.Of(rows), 1)
+	if err != nil {
+		return err
+	}
+	x, err := c.needFloat(n.In[0])
+	if err != nil {
+		return err
+	}
+	labels, err := c.need(n.In[1])
+	if err != nil {
+		return err
+	}
+	losses := c.scratch(rows * d.Size())
+	lse, done := c.scratch(rows*d.Size()), func() error { return nil }
+	if c.used(out(i, 1)) {
+		if lse, done, err = c.makeFloat(out(i, 1)); err != nil {
+			return err
+		}
+	}
+	c.emit("cross-entropy "+c.d.level.String(), k, []int{i}, []view{all(x), all(labels)}, []view{all(losses), all(lse)})
+	if err := done(); err != nil || !c.used(out(i, 0)) {
+		return err
+	}
+	loss, done, err := c.makeFloat(out(i, 0))
+	if err != nil {
+		return err
+	}
+	c.emit("mean "+c.d.level.String(), mean, []int{i}, []view{all(losses)}, []view{all(loss)})
+	return done()
+}
+
+// crossEntropyGrad emits the gradient of the mean loss.
+func (c *compiler) crossEntropyGrad(i int) error {
+	n := &c.g.Nodes[i]
+	d, shape := computed(n.Args[0].DType), n.Args[0].Shape
+	rows, cols, _ := lastAxis(shape, int8(shape.Rank()-1))
+	k, err := vec.NewCrossEntropyGrad(c.d.level, d, n.Args[1].DType, rows, cols, noLabel)
+	if err != nil {
+		return err
+	}
+	x, err := c.needFloat(n.In[0])
+	if err != nil {
+		return err
+	}
+	labels, err := c.need(n.In[1])
+	if err != nil {
+		return err
+	}
+	dloss, err := c.needFloat(n.In[3])
+	if err != nil {
+		return err
+	}
+	// The gradient of each row's loss is that of the mean, divided by the rows.
+	p := vec.Program{Shape: tensor.Of(rows)}
+	dy := p.Input(d, tensor.Shape{})
+	p.Outputs = []vec.Reg{p.Op(vec.Div, dy, p.Const(d, float64(rows)))}
+	share, err := vec.Compile(c.d.level, &p)
+	if err != nil {
+		return err
+	}
+	each := c.scratch(rows * d.Size())
+	c.emit("chain", share, []int{i}, []view{all(dloss)}, []view{all(each)})
+	dx, done, err := c.makeFloat(out(i, 0))
+	if err != nil {
+		return err
+	}
+	c.emit("cross-entropy gradient "+c.d.level.String(), k, []int{i}, []view{all(x), all(labels), all(each)}, []view{all(dx)})
+	return done()
+}
