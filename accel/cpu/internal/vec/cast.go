@@ -65,10 +65,9 @@ func constantKernel(t tensor.DType) kernel {
 // convert applies f to each element.
 func convert[S, D any](f func(S) D) kernel {
 	return func(c *call) {
-		d := dst[D](c)
-		a, as := arg[S](c, 0)
+		d, a := unsafe.Slice((*D)(c.dst), c.n), arg[S](c, 0)
 		for i := range d {
-			d[i] = f(a[i*as])
+			d[i] = f(a[i*c.step[0]])
 		}
 	}
 }

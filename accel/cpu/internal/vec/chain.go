@@ -160,7 +160,7 @@ func (c *Chain) store(s *store, dst, src unsafe.Pointer, n int) {
 	case s.stream && bytes >= alignment && uintptr(dst)%alignment == 0 && !c.inPlace(s):
 		whole := bytes &^ (alignment - 1)
 		c.table.stream((*byte)(dst), (*byte)(src), whole)
-		copy(unsafe.Slice((*byte)(unsafe.Add(dst, whole)), bytes-whole), unsafe.Slice((*byte)(unsafe.Add(src, whole)), bytes-whole))
+		copy(unsafe.Slice((*byte)(dst), bytes)[whole:], unsafe.Slice((*byte)(src), bytes)[whole:])
 	default:
 		copy(unsafe.Slice((*byte)(dst), bytes), unsafe.Slice((*byte)(src), bytes))
 	}

@@ -23,26 +23,24 @@ type kernel func(*call)
 // uniformLen is how many elements of an operand of step 0 are there: a vector of the widest level.
 const uniformLen = 16
 
-// table has the float32 kernels of a level, or float64 ones in Go. Steps are as in call. A missing entry means the plain loop.
+// table has the kernels of one level for one type. Steps are as in call.
 type table[T float] struct {
 	unary   [numOps]func(dst, a *T, n int)
 	binary  [numOps]func(dst, a, b *T, aStep, bStep, n int)
 	compare [numOps]func(dst *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes
-	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int)   // n is a multiple of lanes
+	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int)   // n is a multiple of lanes; nil for the plain loop
+	stream  func(dst, src *byte, n int)                            // n is a multiple of 64, dst aligned to 64; nil where memory has no way past the caches
 
-	// The reductions store partial results, as many as lanes, which fold combines in order. dst may be a.
+	// The reductions store partial results, as many as lanes.
 	lanes  int
 	sum    func(acc *float64, a *T, n int)
 	dot    func(acc *float64, a, b *T, n int)
-	expSum func(dst *T, acc *float64, a *T, m T, n int) // dst = e**(a-m), and its sum
+	expSum func(dst *T, acc *float64, a *T, m T, n int) // dst = e**(a-m), and its sum; dst may be a
 	min    func(acc, a *T, n int)
 	max    func(acc, a *T, n int)
 
 	// columnSum stores the sums over rows of n columns; acc has room for whole vectors.
 	columnSum func(acc *float64, a *T, stride, rows, n int)
-
-	// stream copies n bytes, a multiple of 64, past the caches to memory aligned to 64; nil where that is not possible.
-	stream func(dst, src *byte, n int)
 }
 
 // maxLanes is the most partial results that a reduction gives.
@@ -55,7 +53,7 @@ func f32At(l isa.Level) *table[float32] {
 	return t
 }
 
-// f64At is the same at every level.
+// f64At is the same table at every level.
 func f64At(isa.Level) *table[float64] { return goTable[float64]() }
 
 // lookup finds the kernel of an instruction whose operands have these types.
@@ -78,43 +76,60 @@ func lookup(l isa.Level, in *Instr, args [3]tensor.DType) kernel {
 	}
 	switch t {
 	case tensor.F32:
-		return floatKernel(f32At(l), in.Op)
+		return tableKernel(f32At(l), in.Op)
 	case tensor.F64:
-		return floatKernel(f64At(l), in.Op)
+		return tableKernel(f64At(l), in.Op)
 	case tensor.I32:
-		return numberKernel[int32](in.Op)
+		return plainKernel[int32](in.Op)
 	case tensor.I64:
-		return numberKernel[int64](in.Op)
+		return plainKernel[int64](in.Op)
 	}
-	return numberKernel[uint8](in.Op) // bool is 0 or 1
+	return plainKernel[uint8](in.Op) // bool is 0 or 1
 }
 
-// floatKernel prefers the table's kernels.
-func floatKernel[T float](t *table[T], op Op) kernel {
+// tableKernel calls a kernel of the table.
+func tableKernel[T float](t *table[T], op Op) kernel {
+	switch op {
+	case Gt:
+		return swapped(tableKernel(t, Lt))
+	case Ge:
+		return swapped(tableKernel(t, Le))
+	}
 	if f := t.unary[op]; f != nil {
 		return func(c *call) { f((*T)(c.dst), (*T)(c.src[0]), c.n) }
 	}
 	if f := t.binary[op]; f != nil {
 		return func(c *call) { f((*T)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), c.step[0], c.step[1], c.n) }
 	}
-	if ops[op].kind == function {
-		return functionKernel[T](op)
-	}
-	switch {
-	case op == Gt && t.compare[Lt] != nil:
-		return swapped(floatKernel(t, Lt))
-	case op == Ge && t.compare[Le] != nil:
-		return swapped(floatKernel(t, Le))
-	case t.compare[op] == nil:
-		return numberKernel[T](op)
-	}
-	f, lanes, rest := t.compare[op], t.lanes, numberKernel[T](op)
+	f, lanes, rest := t.compare[op], t.lanes, plainKernel[T](op)
 	return func(c *call) {
 		if whole := c.n - c.n%lanes; whole > 0 {
 			f((*uint8)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), c.step[0], c.step[1], whole)
-			c.skip(whole, 1, int(unsafe.Sizeof(T(0))), int(unsafe.Sizeof(T(0))), 0)
+			size := int(unsafe.Sizeof(T(0)))
+			c.skip(whole, 1, size, size, 0)
 		}
-		rest(c)
+		if c.n > 0 {
+			rest(c)
+		}
+	}
+}
+
+// plainKernel calls a plain loop.
+func plainKernel[T number](op Op) kernel {
+	switch op {
+	case Gt:
+		return swapped(plainKernel[T](Lt))
+	case Ge:
+		return swapped(plainKernel[T](Le))
+	case Neg, Abs, ReLU:
+		return func(c *call) { unary(op, (*T)(c.dst), (*T)(c.src[0]), c.n) }
+	case Lt, Le, Eq, Ne:
+		return func(c *call) {
+			compare(op, (*uint8)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), c.step[0], c.step[1], c.n)
+		}
+	}
+	return func(c *call) {
+		binary(op, (*T)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), c.step[0], c.step[1], c.n)
 	}
 }
 
@@ -137,7 +152,9 @@ func whereKernel(l isa.Level, t tensor.DType) kernel {
 			k.where((*float32)(c.dst), (*uint8)(c.src[0]), (*float32)(c.src[1]), (*float32)(c.src[2]), c.step[1], c.step[2], whole)
 			c.skip(whole, 4, 1, 4, 4)
 		}
-		where[uint32](c)
+		if c.n > 0 {
+			where[uint32](c)
+		}
 	}
 }
 
@@ -150,12 +167,13 @@ func swapped(k kernel) kernel {
 	}
 }
 
-// skip drops the first n elements, whose sizes in bytes are given.
+// skip drops the first n elements, whose sizes in bytes are given. If none remain it moves no pointer: one past the end would be a stranger's.
 func (c *call) skip(n, dst, a, b, d int) {
+	if c.n -= n; c.n == 0 {
+		return
+	}
 	c.dst = unsafe.Add(c.dst, n*dst)
 	for i, size := range [3]int{a, b, d} {
 		c.src[i] = unsafe.Add(c.src[i], n*size*c.step[i])
 	}
-	c.n -= n
-	c.start += n
 }

@@ -7,39 +7,22 @@ import (
 
 // The plain loops: the kernels of the levels without assembly, and what the assembly is tested against.
 
-// dst, arg: the operands of a call. An operand of step 0 is indexed by i*0.
-func dst[T any](c *call) []T { return unsafe.Slice((*T)(c.dst), c.n) }
+// elements is an operand of n elements. One of step 0 has one, and is indexed by i*0.
+func elements[T any](p *T, step, n int) []T { return unsafe.Slice(p, max(1, n*step)) }
 
-func arg[T any](c *call, i int) ([]T, int) {
-	return unsafe.Slice((*T)(c.src[i]), max(1, c.n*c.step[i])), c.step[i]
-}
-
-// numberKernel is arithmetic, extremum or comparison.
-func numberKernel[T number](op Op) kernel {
-	switch op {
-	case Neg, Abs, ReLU:
-		return func(c *call) { unary[T](op, c) }
-	case Lt, Le, Gt, Ge, Eq, Ne:
-		return func(c *call) { compare[T](op, c) }
-	}
-	return func(c *call) { binary[T](op, c) }
-}
-
-func unary[T number](op Op, c *call) {
-	d := dst[T](c)
-	a, _ := arg[T](c, 0)
-	a = a[:len(d)]
+func unary[T number](op Op, dst, a *T, n int) {
+	d := unsafe.Slice(dst, n)
 	switch op {
 	case Neg:
-		for i, x := range a {
+		for i, x := range unsafe.Slice(a, n) {
 			d[i] = -x
 		}
 	case Abs:
-		for i, x := range a {
+		for i, x := range unsafe.Slice(a, n) {
 			d[i] = abs(x)
 		}
 	case ReLU:
-		for i, x := range a {
+		for i, x := range unsafe.Slice(a, n) {
 			if x < 0 {
 				x = 0
 			}
@@ -48,129 +31,99 @@ func unary[T number](op Op, c *call) {
 	}
 }
 
-// abs clears the sign of -0, too, and of NaN.
+// abs clears the sign of -0, too.
 func abs[T number](x T) T {
-	switch y := any(x).(type) {
-	case float32:
-		return T(math.Float32frombits(math.Float32bits(y) &^ (1 << 31)))
-	case float64:
-		return T(math.Abs(y))
-	}
 	if x < 0 {
 		return -x
 	}
-	return x
+	return x + 0 // -0 + 0 is 0
 }
 
-func binary[T number](op Op, c *call) {
-	d := dst[T](c)
-	a, as := arg[T](c, 0)
-	b, bs := arg[T](c, 1)
+func binary[T number](op Op, dst, a, b *T, aStep, bStep, n int) {
+	d, x, y := unsafe.Slice(dst, n), elements(a, aStep, n), elements(b, bStep, n)
 	switch op {
 	case Add:
 		for i := range d {
-			d[i] = a[i*as] + b[i*bs]
+			d[i] = x[i*aStep] + y[i*bStep]
 		}
 	case Sub:
 		for i := range d {
-			d[i] = a[i*as] - b[i*bs]
+			d[i] = x[i*aStep] - y[i*bStep]
 		}
 	case Mul:
 		for i := range d {
-			d[i] = a[i*as] * b[i*bs]
+			d[i] = x[i*aStep] * y[i*bStep]
 		}
 	case Div:
-		whole := T(1)/2 == 0
+		one := T(1)
+		whole := one/2 == 0
 		for i := range d {
-			if y := b[i*bs]; whole && y == 0 {
+			if v := y[i*bStep]; whole && v == 0 {
 				d[i] = 0
 			} else {
-				d[i] = a[i*as] / y
+				d[i] = x[i*aStep] / v
 			}
 		}
 	case Min:
 		for i := range d {
-			d[i] = min(a[i*as], b[i*bs])
+			d[i] = min(x[i*aStep], y[i*bStep])
 		}
 	case Max:
 		for i := range d {
-			d[i] = max(a[i*as], b[i*bs])
+			d[i] = max(x[i*aStep], y[i*bStep])
 		}
 	case ReLUGrad:
 		for i := range d {
-			switch x := a[i*as]; {
-			case x > 0:
-				d[i] = b[i*bs]
-			case x == x:
+			switch v := x[i*aStep]; {
+			case v > 0:
+				d[i] = y[i*bStep]
+			case v == v:
 				d[i] = 0
 			default:
-				d[i] = x
+				d[i] = v
 			}
 		}
 	}
 }
 
-func compare[T number](op Op, c *call) {
-	d := dst[bool](c)
-	a, as := arg[T](c, 0)
-	b, bs := arg[T](c, 1)
+// compare is Lt, Le, Eq or Ne.
+func compare[T number](op Op, dst *uint8, a, b *T, aStep, bStep, n int) {
+	d, x, y := unsafe.Slice((*bool)(unsafe.Pointer(dst)), n), elements(a, aStep, n), elements(b, bStep, n)
 	switch op {
 	case Lt:
 		for i := range d {
-			d[i] = a[i*as] < b[i*bs]
+			d[i] = x[i*aStep] < y[i*bStep]
 		}
 	case Le:
 		for i := range d {
-			d[i] = a[i*as] <= b[i*bs]
-		}
-	case Gt:
-		for i := range d {
-			d[i] = a[i*as] > b[i*bs]
-		}
-	case Ge:
-		for i := range d {
-			d[i] = a[i*as] >= b[i*bs]
+			d[i] = x[i*aStep] <= y[i*bStep]
 		}
 	case Eq:
 		for i := range d {
-			d[i] = a[i*as] == b[i*bs]
+			d[i] = x[i*aStep] == y[i*bStep]
 		}
 	case Ne:
 		for i := range d {
-			d[i] = a[i*as] != b[i*bs]
+			d[i] = x[i*aStep] != y[i*bStep]
 		}
 	}
 }
 
 // where moves elements of the size of T.
 func where[T any](c *call) {
-	d := dst[T](c)
-	k, ks := arg[uint8](c, 0)
-	a, as := arg[T](c, 1)
-	b, bs := arg[T](c, 2)
+	d := unsafe.Slice((*T)(c.dst), c.n)
+	k, x, y := arg[uint8](c, 0), arg[T](c, 1), arg[T](c, 2)
 	for i := range d {
-		if k[i*ks] != 0 {
-			d[i] = a[i*as]
+		if k[i*c.step[0]] != 0 {
+			d[i] = x[i*c.step[1]]
 		} else {
-			d[i] = b[i*bs]
+			d[i] = y[i*c.step[2]]
 		}
 	}
 }
 
-// functionKernel computes in float64 and rounds.
-func functionKernel[T float](op Op) kernel {
-	if op == ReLUGrad {
-		return func(c *call) { binary[T](op, c) }
-	}
-	f := map[Op]func(float64) float64{Sqrt: math.Sqrt, Rsqrt: rsqrt, Exp: math.Exp, Log: math.Log, Tanh: math.Tanh, Sigmoid: sigmoid}[op]
-	return func(c *call) {
-		d := dst[T](c)
-		a, _ := arg[T](c, 0)
-		for i := range d {
-			d[i] = T(f(float64(a[i])))
-		}
-	}
-}
+// arg is operand i of a call.
+func arg[T any](c *call, i int) []T { return elements((*T)(c.src[i]), c.step[i], c.n) }
 
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 

@@ -1,15 +1,18 @@
 package vec
 
-import "github.com/cortado-ml/cortado/internal/philox"
+import (
+	"unsafe"
+
+	"github.com/cortado-ml/cortado/internal/philox"
+)
 
 // draw is where in the random numbers a call begins.
 type draw struct{ seed, stream, step, next uint64 }
 
 // draw finds the seed and the step in operands s and s+1.
 func (c *call) draw(s int) draw {
-	seed, _ := arg[uint64](c, s)
-	step, _ := arg[uint64](c, s+1)
-	return draw{seed[0], c.instr.Stream, step[0], c.instr.Base + uint64(c.start)}
+	seed, step := *(*uint64)(c.src[s]), *(*uint64)(c.src[s+1])
+	return draw{seed, c.instr.Stream, step, c.instr.Base + uint64(c.start)}
 }
 
 // words calls f for each block of four words that n elements need. The block is for elements i to i+3, of which only those from i+lo to
@@ -24,7 +27,7 @@ func (d draw) words(n int, f func(i, lo, hi int, block [4]uint32)) {
 // randomKernel gives Uniform or Normal.
 func randomKernel(op Op) kernel {
 	return func(c *call) {
-		d := dst[float32](c)
+		d := unsafe.Slice((*float32)(c.dst), c.n)
 		c.draw(0).words(c.n, func(i, lo, hi int, block [4]uint32) {
 			var v [4]float32
 			if op == Normal {
@@ -41,14 +44,13 @@ func randomKernel(op Op) kernel {
 
 // dropout scales what it keeps; the rest becomes 0 whatever it was.
 func dropout[T float](c *call) {
-	d := dst[T](c)
-	a, as := arg[T](c, 0)
+	d, a := unsafe.Slice((*T)(c.dst), c.n), arg[T](c, 0)
 	p := float32(c.instr.Imm)
 	scale := T(1 / (1 - c.instr.Imm))
 	c.draw(1).words(c.n, func(i, lo, hi int, block [4]uint32) {
 		for j := lo; j < hi; j++ {
 			if philox.Uniform32(block[j]) >= p {
-				d[i+j] = a[(i+j)*as] * scale
+				d[i+j] = a[(i+j)*c.step[0]] * scale
 			} else {
 				d[i+j] = 0
 			}

@@ -5,9 +5,27 @@ import (
 	"unsafe"
 )
 
-// goTable has the reductions in plain Go.
+// goTable has all kernels in plain Go.
 func goTable[T float]() *table[T] {
-	return &table[T]{lanes: goLanes, sum: sum[T], dot: dot[T], expSum: expSum[T], min: reduceMin[T], max: reduceMax[T], columnSum: columnSum[T]}
+	t := &table[T]{lanes: goLanes, sum: sum[T], dot: dot[T], expSum: expSum[T], min: reduceMin[T], max: reduceMax[T], columnSum: columnSum[T]}
+	for _, op := range []Op{Neg, Abs, ReLU} {
+		t.unary[op] = func(dst, a *T, n int) { unary(op, dst, a, n) }
+	}
+	for op, f := range map[Op]func(float64) float64{Sqrt: math.Sqrt, Rsqrt: rsqrt, Exp: math.Exp, Log: math.Log, Tanh: math.Tanh, Sigmoid: sigmoid} {
+		t.unary[op] = func(dst, a *T, n int) {
+			d := unsafe.Slice(dst, n)
+			for i, x := range unsafe.Slice(a, n) {
+				d[i] = T(f(float64(x)))
+			}
+		}
+	}
+	for _, op := range []Op{Add, Sub, Mul, Div, Min, Max, ReLUGrad} {
+		t.binary[op] = func(dst, a, b *T, aStep, bStep, n int) { binary(op, dst, a, b, aStep, bStep, n) }
+	}
+	for _, op := range []Op{Lt, Le, Eq, Ne} {
+		t.compare[op] = func(dst *uint8, a, b *T, aStep, bStep, n int) { compare(op, dst, a, b, aStep, bStep, n) }
+	}
+	return t
 }
 
 // goLanes is how many partial results the plain loops keep, which lets the processor overlap their additions.
