@@ -69,6 +69,7 @@ func canonical(g *ops.Graph, device func(string) (int, error)) (*canon, *binding
 		}
 		c.assigns = append(c.assigns, int(m.variable(a.V, g.Nodes[a.X.Node])&^isParam))
 	}
+	m.sweep(c)
 	m.number(c)
 	b := &binding{vars: m.vars, feeds: m.feeds, origin: append(m.pOrigin, m.bOrigin...)}
 	for _, v := range b.vars {
@@ -163,6 +164,39 @@ func (m *canonicaliser) param(kind ops.Kind, origin *ops.Node, v *ops.Variable, 
 	m.params, m.pOrigin = append(m.params, node{kind: kind, out: out, dev: -1}), append(m.pOrigin, origin)
 	m.vars, m.feeds = append(m.vars, v), append(m.feeds, feed)
 	return uint32(len(m.params)-1) | isParam
+}
+
+// sweep drops what folding has left without a reader.
+func (m *canonicaliser) sweep(c *canon) {
+	live := make([]bool, len(m.body))
+	for _, e := range c.outs {
+		live[e.Node] = true
+	}
+	for i := len(m.body) - 1; i >= 0; i-- {
+		for _, e := range m.body[i].in {
+			if live[i] && e.Node&isParam == 0 {
+				live[e.Node] = true
+			}
+		}
+	}
+	to := make([]uint32, len(m.body))
+	keep, origin := m.body[:0], m.bOrigin[:0]
+	for i, n := range m.body {
+		if !live[i] {
+			continue
+		}
+		to[i] = uint32(len(keep))
+		for k, e := range n.in {
+			if e.Node&isParam == 0 {
+				n.in[k].Node = to[e.Node]
+			}
+		}
+		keep, origin = append(keep, n), append(origin, m.bOrigin[i])
+	}
+	m.body, m.bOrigin = keep, origin
+	for k := range c.outs {
+		c.outs[k].Node = to[c.outs[k].Node]
+	}
 }
 
 // number joins the two numberings and places the parameters: a variable lives where its next value is made, otherwise where it is first

@@ -147,7 +147,8 @@ func (p *program) offer(in []accel.Arg, out []accel.Buffer) {
 		if i >= 0 {
 			out[j] = in[i].Buf
 			if p.inPlace[j] {
-				continue // the parameter's value serves
+				p.outputs[j].mem = p.params[i].mem
+				continue
 			}
 			if p.spares[j] == nil {
 				p.spares[j] = p.d.get(p.outputs[j].bytes)

@@ -98,41 +98,59 @@ func (c *compiler) crossEntropy(i int) error {
 	return done()
 }
 
-// crossEntropyGrad emits the gradient of the mean loss.
+// crossEntropyGrad emits exp(logits - lse) times the weight of a row, and then what the labels change.
 func (c *compiler) crossEntropyGrad(i int) error {
 	n := &c.g.Nodes[i]
 	d, shape := computed(n.Args[0].DType), n.Args[0].Shape
+	in := make([]view, 4)
+	for k, e := range n.In {
+		v, err := c.needFloat(e)
+		if err != nil {
+			return err
+		}
+		in[k] = all(v)
+	}
 	rows, cols, _ := lastAxis(shape, int8(shape.Rank()-1))
-	k, err := vec.NewCrossEntropyGrad(c.d.level, d, n.Args[1].DType, rows, cols, noLabel)
+	p := vec.Program{Shape: tensor.Of(rows, cols)}
+	x, lse, weight := p.Input(d, p.Shape), p.Input(d, tensor.Of(rows, 1)), p.Input(d, tensor.Shape{})
+	p.Outputs = []vec.Reg{p.Op(vec.Mul, p.Op(vec.Exp, p.Op(vec.Sub, x, lse)), weight)}
+	chain, err := vec.Compile(c.d.level, &p)
 	if err != nil {
 		return err
 	}
-	x, err := c.needFloat(n.In[0])
-	if err != nil {
-		return err
-	}
-	labels, err := c.need(n.In[1])
-	if err != nil {
-		return err
-	}
-	dloss, err := c.needFloat(n.In[3])
-	if err != nil {
-		return err
-	}
-	// The gradient of each row's loss is that of the mean, divided by the rows.
-	p := vec.Program{Shape: tensor.Of(rows)}
-	dy := p.Input(d, tensor.Shape{})
-	p.Outputs = []vec.Reg{p.Op(vec.Div, dy, p.Const(d, float64(rows)))}
-	share, err := vec.Compile(c.d.level, &p)
-	if err != nil {
-		return err
-	}
-	each := c.scratch(rows * d.Size())
-	c.emit("chain", share, []int{i}, []view{all(dloss)}, []view{all(each)})
 	dx, done, err := c.makeFloat(out(i, 0))
 	if err != nil {
 		return err
 	}
-	c.emit("cross-entropy gradient "+c.d.level.String(), k, []int{i}, []view{all(x), all(labels), all(each)}, []view{all(dx)})
+	c.emit("chain", chain, []int{i}, []view{in[0], in[2], in[3]}, []view{all(dx)})
+	labels := labelKernel{d: d, labels: n.Args[1], cols: cols}
+	c.emit("cross-entropy gradient at labels", labels, []int{i}, append(in, all(dx)), []view{all(dx)})
 	return done()
+}
+
+// labelKernel writes (exp(logits - lse) - 1) times the weight where the label is. It is no more than one number a row.
+type labelKernel struct {
+	d      tensor.DType
+	labels tensor.Spec
+	cols   int
+}
+
+func (k labelKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	labels := tensorOf(k.labels, in[1])
+	if k.d == tensor.F64 {
+		atLabels[float64](labels, k.cols, in, out[0])
+	} else {
+		atLabels[float32](labels, k.cols, in, out[0])
+	}
+	return nil
+}
+
+func atLabels[T float](labels tensor.Tensor, cols int, in [][]byte, out []byte) {
+	x, lse, weight, dx := of[T](in[0]), of[T](in[2]), float64(of[T](in[3])[0]), of[T](out)
+	for r := range labels.Len() {
+		if l := labels.Int(r); l >= 0 && l < int64(cols) { // the forward node has refused others
+			at := r*cols + int(l)
+			dx[at] = T((math.Exp(float64(x[at])-float64(lse[r])) - 1) * weight)
+		}
+	}
 }
