@@ -133,6 +133,9 @@ func (r *Recorder) Watch(x Value, f func(tensor.Tensor)) {
 
 // RNG is the (seed, step) input.
 func (r *Recorder) RNG() Value {
+	if r == nil {
+		return Value{}
+	}
 	if r.rng.gen != r.gen || r.err != nil {
 		r.rng = latest{r.gen, ApplyIn(r, rngOp{})}
 	}

@@ -131,11 +131,14 @@ func Apply[O interface {
 	return Value{}
 }
 
-// ApplyIn is Apply for operations that may have no inputs.
+// ApplyIn is Apply for operations that may have no inputs. In no Recorder, that of the zero Value, it gives the zero Value.
 func ApplyIn[O interface {
 	comparable
 	Op
 }](r *Recorder, op O, in ...Value) Value {
+	if r == nil {
+		return Value{}
+	}
 	if r.err != nil {
 		return r.poison()
 	}
@@ -251,6 +254,9 @@ func (r *Recorder) Segment(f func()) {
 
 // stream is the next random stream of the scope.
 func (r *Recorder) stream() uint64 {
+	if r == nil {
+		return 0
+	}
 	if r.inGrad {
 		r.misuse("a gradient rule draws no new random stream: pass the forward one")
 	}
