@@ -11,7 +11,7 @@ import (
 var convOps = []Sampled{Conv2DOp{}, Conv2DInputGradOp{}, Conv2DWeightGradOp{}}
 
 // Conv2DOp correlates images with kernels: (x [n, c, h, w], weight [out, c, kh, kw]) gives [n, out, oh, ow]. As everywhere in networks the
-// kernel is not flipped. The padding is zeros: times an infinite or NaN weight it is NaN, as any zero.
+// kernel is not flipped. The padding adds nothing: it is left out, so that an infinite weight has no effect there.
 type Conv2DOp struct {
 	total
 	Stride [2]int // along height and width
@@ -39,8 +39,8 @@ func (o Conv2DOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 
 func (o Conv2DOp) window(kh, kw int) window { return window{[2]int{kh, kw}, o.Stride, o.Pad} }
 
-// each calls f for every product of a convolution: element i of x, or -1 in the padding, times element k of the weight goes to element j
-// of the result.
+// each calls f for every product of a convolution: element i of x times element k of the weight goes to element j of the
+// result. The padding is left out.
 func (o Conv2DOp) each(x, w, y tensor.Shape, f func(i, k, j int)) {
 	for n := range y.Dim(0) {
 		for out := range y.Dim(1) {
@@ -57,11 +57,10 @@ func (o Conv2DOp) eachTap(x, w, y tensor.Shape, xRow, wRow, yRow int, f func(i, 
 		for b := range y.Dim(3) {
 			for p := range w.Dim(2) {
 				for q := range w.Dim(3) {
-					r, s, i := a*o.Stride[0]-o.Pad[0]+p, b*o.Stride[1]-o.Pad[2]+q, -1
+					r, s := a*o.Stride[0]-o.Pad[0]+p, b*o.Stride[1]-o.Pad[2]+q
 					if r >= 0 && r < x.Dim(2) && s >= 0 && s < x.Dim(3) {
-						i = (xRow+r)*x.Dim(3) + s
+						f((xRow+r)*x.Dim(3)+s, (wRow+p)*w.Dim(3)+q, (yRow+a)*y.Dim(3)+b)
 					}
-					f(i, (wRow+p)*w.Dim(3)+q, (yRow+a)*y.Dim(3)+b)
 				}
 			}
 		}
@@ -72,11 +71,7 @@ func (o Conv2DOp) eachTap(x, w, y tensor.Shape, xRow, wRow, yRow int, f func(i, 
 func (o Conv2DOp) Ref(out, in []tensor.Tensor) error {
 	sum := newAdder(out[0])
 	o.each(in[0].Shape(), in[1].Shape(), out[0].Shape(), func(i, k, j int) {
-		x := 0.0
-		if i >= 0 {
-			x = in[0].At(i)
-		}
-		sum.f[j] += x * in[1].At(k)
+		sum.f[j] += in[0].At(i) * in[1].At(k)
 	})
 	sum.store()
 	return nil
@@ -113,6 +108,7 @@ func (Conv2DOp) Samples() []Sample {
 	nan, inf := math.NaN(), math.Inf(1)
 	rows := []Sample{
 		{Name: "zero and one times special", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{farr(d(1, 1, 2, 4), 0, nan, inf, 1, 1, 0, 2, -inf), farr(d(2, 1, 1, 2), 1, 0, nan, 1)}, ValueOnly: true},
+		{Name: "infinite in the padding", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{0, 0, 1, 0}}, In: []tensor.Tensor{farr(d(1, 1, 1, 2), 1, 2), farr(d(1, 1, 1, 2), inf, 1)}, ValueOnly: true},
 		{Name: "integers", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{iarr(d(1, 1, 1, 1), 1), iarr(d(1, 1, 1, 1), 1)}, Refused: "wants floats of one type with four axes"},
 		{Name: "rank 3", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 3, 5, 5), ramp(2, 4, 3, 3, 3)}, Refused: "images are [n, channels, height, width]"},
 		{Name: "channels", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 3, 5, 5), ramp(2, 4, 2, 3, 3)}, Refused: "channels differ: 3 (axis 1 of x [1 3 5 5]) vs 2 (axis 1 of the weight [4 2 3 3])"},
@@ -220,9 +216,7 @@ func (o Conv2DOp) checkGrad(x, w, dy tensor.Shape, in []tensor.Spec) error {
 func (o Conv2DInputGradOp) Ref(out, in []tensor.Tensor) error {
 	sum := newAdder(out[0])
 	Conv2DOp{Stride: o.Stride, Pad: o.Pad}.each(out[0].Shape(), in[1].Shape(), in[0].Shape(), func(i, k, j int) {
-		if i >= 0 {
-			sum.f[i] += in[0].At(j) * in[1].At(k)
-		}
+		sum.f[i] += in[0].At(j) * in[1].At(k)
 	})
 	sum.store()
 	return nil
@@ -291,11 +285,7 @@ func (o Conv2DWeightGradOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 func (o Conv2DWeightGradOp) Ref(out, in []tensor.Tensor) error {
 	sum := newAdder(out[0])
 	Conv2DOp{Stride: o.Stride, Pad: o.Pad}.each(in[0].Shape(), out[0].Shape(), in[1].Shape(), func(i, k, j int) {
-		x := 0.0
-		if i >= 0 {
-			x = in[0].At(i)
-		}
-		sum.f[k] += x * in[1].At(j)
+		sum.f[k] += in[0].At(i) * in[1].At(j)
 	})
 	sum.store()
 	return nil
