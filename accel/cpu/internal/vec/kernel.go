@@ -41,6 +41,13 @@ type table[T float] struct {
 
 	// columnSum stores the sums over rows of n columns; acc has room for whole vectors.
 	columnSum func(acc *float64, a *T, stride, rows, n int)
+	// columnSquares adds up (a-mean)**2, columnProducts a*(b-mean), likewise.
+	columnSquares  func(acc *float64, a *T, mean *float64, stride, rows, n int)
+	columnProducts func(acc *float64, a, b *T, mean *float64, stride, rows, n int)
+
+	// normalise is dst = (a-hi-lo)*scale + bias and normaliseGrad dst = (a - shift - (b-hi-lo)*slope)*scale, in each column.
+	normalise     func(dst, a, hi, lo, scale, bias *T, stride, rows, n int)
+	normaliseGrad func(dst, a, b, hi, lo, scale, shift, slope *T, stride, rows, n int)
 }
 
 // maxLanes is the most partial results that a reduction gives.

@@ -7,7 +7,11 @@ import (
 
 // goTable has all kernels in plain Go.
 func goTable[T float]() *table[T] {
-	t := &table[T]{lanes: goLanes, sum: sum[T], dot: dot[T], expSum: expSum[T], min: reduceMin[T], max: reduceMax[T], columnSum: columnSum[T]}
+	t := &table[T]{
+		lanes: goLanes, sum: sum[T], dot: dot[T], expSum: expSum[T], min: reduceMin[T], max: reduceMax[T],
+		columnSum: columnSum[T], columnSquares: columnSquares[T], columnProducts: columnProducts[T],
+		normalise: normalise[T], normaliseGrad: normaliseGrad[T],
+	}
 	for _, op := range []Op{Neg, Abs, ReLU} {
 		t.unary[op] = func(dst, a *T, n int) { unary(op, dst, a, n) }
 	}
@@ -95,6 +99,48 @@ func columnSum[T float](acc *float64, a *T, stride, rows, n int) {
 	for i := range rows {
 		for j, v := range unsafe.Slice(at(a, i*stride), n) {
 			s[j] += float64(v)
+		}
+	}
+}
+
+func columnSquares[T float](acc *float64, a *T, mean *float64, stride, rows, n int) {
+	s, m := unsafe.Slice(acc, n), unsafe.Slice(mean, n)
+	clear(s)
+	for i := range rows {
+		for j, v := range unsafe.Slice(at(a, i*stride), n) {
+			x := float64(v) - m[j]
+			s[j] += float64(x * x)
+		}
+	}
+}
+
+func columnProducts[T float](acc *float64, a, b *T, mean *float64, stride, rows, n int) {
+	s, m := unsafe.Slice(acc, n), unsafe.Slice(mean, n)
+	clear(s)
+	for i := range rows {
+		y := unsafe.Slice(at(b, i*stride), n)
+		for j, v := range unsafe.Slice(at(a, i*stride), n) {
+			s[j] += float64(float64(v) * (float64(y[j]) - m[j]))
+		}
+	}
+}
+
+func normalise[T float](dst, a, hi, lo, scale, bias *T, stride, rows, n int) {
+	h, l, s, b := unsafe.Slice(hi, n), unsafe.Slice(lo, n), unsafe.Slice(scale, n), unsafe.Slice(bias, n)
+	for i := range rows {
+		d := unsafe.Slice(at(dst, i*stride), n)
+		for j, v := range unsafe.Slice(at(a, i*stride), n) {
+			d[j] = T((v-h[j]-l[j])*s[j]) + b[j]
+		}
+	}
+}
+
+func normaliseGrad[T float](dst, a, b, hi, lo, scale, shift, slope *T, stride, rows, n int) {
+	h, l, s, f, k := unsafe.Slice(hi, n), unsafe.Slice(lo, n), unsafe.Slice(scale, n), unsafe.Slice(shift, n), unsafe.Slice(slope, n)
+	for i := range rows {
+		d, y := unsafe.Slice(at(dst, i*stride), n), unsafe.Slice(at(b, i*stride), n)
+		for j, v := range unsafe.Slice(at(a, i*stride), n) {
+			d[j] = (v - f[j] - T((y[j]-h[j]-l[j])*k[j])) * s[j]
 		}
 	}
 }
