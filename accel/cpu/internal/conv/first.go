@@ -16,6 +16,7 @@ type First struct {
 	Shape
 	Epilogue
 	k       *kernels
+	m       margin
 	pool    *fusedPool // nil without Pool
 	bias    []float32  // padded to whole blocks
 	regions []firstRegion
@@ -42,15 +43,14 @@ func NewFirst(level isa.Level, s Shape, e Epilogue) (*First, error) {
 	if s.Cin*s.H*s.W > maxPixels {
 		return nil, fmt.Errorf("conv: an image of %v is larger than %d values", s.In(), maxPixels)
 	}
-	f := &First{Shape: s, Epilogue: e, k: kernelsOf(level), bias: make([]float32, s.Out().Blocks()*Block)}
+	f := &First{Shape: s, Epilogue: e, k: kernelsOf(level), m: newMargin(s), bias: make([]float32, s.Out().Blocks()*Block)}
 	out := s.Out()
-	g := s.forwardGrid(s.H, s.W)
 	planned := map[region]firstRegion{}
 	rs := regions(s.N, out.H, out.W, firstPixels)
 	for _, r := range rs {
 		kind, ok := planned[r.kind()]
 		if !ok {
-			kind = f.planRegion(g, r)
+			kind = f.planRegion(r)
 			planned[r.kind()] = kind
 		}
 		kind.region = r
@@ -63,10 +63,10 @@ func NewFirst(level isa.Level, s Shape, e Epilogue) (*First, error) {
 }
 
 // planRegion makes the tables of a region.
-func (f *First) planRegion(g grid, r region) firstRegion {
+func (f *First) planRegion(r region) firstRegion {
 	var planned firstRegion
 	outPixel := func(q point) int { return (q.n*r.rows+q.y-r.row)*f.Out().W + q.x }
-	g.eachClass(r, func(rowTaps, colTaps []int, px []point) {
+	f.m.eachClass(r, func(rowTaps, colTaps []int, px []point) {
 		if len(rowTaps) == 0 || len(colTaps) == 0 {
 			for _, q := range px {
 				planned.empty = append(planned.empty, outPixel(q))
@@ -108,8 +108,8 @@ func (f *First) Result() Tensor {
 	return f.Out()
 }
 
-// WeightLen is the length of the packed weights.
-func (f *First) WeightLen() int { return f.Out().Blocks() * f.panel() }
+// WeightLen is the length of the packed weights and of the notes about them.
+func (f *First) WeightLen() int { return f.Out().Blocks() * (f.panel() + f.m.noteLen()) }
 
 // panel is the size of the weights of one block: [input channel][tap][16].
 func (f *First) panel() int { return f.Cin * f.Taps() * Block }
@@ -138,7 +138,11 @@ func (t *firstPack) Do(block int) {
 			dst[k*Block+o] = v
 		}
 	}
+	t.f.m.note(t.f.notes(t.dst)[block*t.f.m.noteLen():], t.w, block)
 }
+
+// notes is the part of the packed weights that holds the notes.
+func (f *First) notes(weights []float32) []float32 { return weights[f.Out().Blocks()*f.panel():] }
 
 // Scratch is the length of the workspace that Run needs on a pool of that many threads.
 func (f *First) Scratch(threads int) int { return f.pool.scratch(threads, f.k.wide) }
@@ -149,7 +153,10 @@ func (f *First) Run(pool *work.Pool, y []float32, win []uint8, x, weights, bias,
 		copy(f.bias, bias)
 		bias = f.bias
 	}
-	f.task = firstTask{f, y, win, x, weights, bias, scratch}
+	f.task = firstTask{f, y, win, x, weights, bias, scratch, nil}
+	if notes := f.notes(weights); f.m.noted(notes) {
+		f.task.notes = notes
+	}
 	f.pool.reset(pool.Threads())
 	run(pool, int(f.Flops()/32), len(f.regions), &f.task)
 	f.task = firstTask{}
@@ -161,6 +168,7 @@ type firstTask struct {
 	y                   []float32
 	win                 []uint8
 	x, w, bias, scratch []float32
+	notes               []float32 // nil if they say nothing
 }
 
 // Do computes part i.
@@ -195,6 +203,7 @@ func (t *firstTask) Do(i int) {
 		}
 		fill(r.empty, c.y, c.yPlane, c.bias, c.mode&modeReLU != 0, wide)
 		out.clearRegion(column, wide, c.y, c.yPlane, r.pixels(out.W))
+		f.m.addNotes(r.region, column, wide, c.y, c.yPlane, t.notes)
 		if f.pool != nil {
 			f.pool.do(i, column, wide, t.y, t.win, c.y, c.yPlane)
 		}

@@ -12,6 +12,7 @@ import (
 type FirstWeightGradient struct {
 	Shape
 	k       *kernels
+	m       margin
 	chunks  []firstChunk
 	pieces  int
 	columns int // pairs of blocks of output channels
@@ -41,7 +42,7 @@ func NewFirstWeightGradient(level isa.Level, s Shape) (*FirstWeightGradient, err
 	if s.Cin*s.H*s.W > maxPixels {
 		return nil, fmt.Errorf("conv: an image of %v is larger than %d values", s.In(), maxPixels)
 	}
-	g := &FirstWeightGradient{Shape: s, k: kernelsOf(level)}
+	g := &FirstWeightGradient{Shape: s, k: kernelsOf(level), m: newMargin(s)}
 	out := s.Out()
 	planned := map[region][]firstSum{}
 	for _, r := range regions(s.N, out.H, out.W, chunkPixels) {
@@ -119,7 +120,7 @@ func (g *FirstWeightGradient) Run(pool *work.Pool, dw, x, dy, scratch []float32)
 	g.task = firstWeightTask{g, x, dy, scratch}
 	run(pool, int(g.Flops()/32), g.pieces*g.columns, &g.task)
 	g.task = firstWeightTask{}
-	g.finish = firstUnpack{g, dw, scratch}
+	g.finish = firstUnpack{g, dw, dy, scratch}
 	run(pool, g.Scratch(), g.Out().Blocks(), &g.finish)
 	g.finish = firstUnpack{}
 }
@@ -149,25 +150,20 @@ func (t *firstWeightTask) Do(i int) {
 
 // firstUnpack is a prepared task: it adds the pieces in order, and stores the weights [cout][cin*taps].
 type firstUnpack struct {
-	g           *FirstWeightGradient
-	dw, scratch []float32
+	g               *FirstWeightGradient
+	dw, dy, scratch []float32
 }
 
 // Do unpacks one block of output channels.
 func (t *firstUnpack) Do(block int) {
 	g := t.g
-	panel := g.panel()
-	sum := t.scratch[block*panel:][:panel]
-	for p := 1; p < g.pieces; p++ {
-		for k, v := range t.scratch[p*g.len()+block*panel:][:panel] {
-			sum[k] += v
-		}
-	}
-	size := panel / Block
+	sum := addPieces(t.scratch, block*g.panel(), g.panel(), g.len(), g.pieces)
+	size := g.panel() / Block
 	for o := range min(Block, g.Cout-block*Block) {
 		dst := t.dw[(block*Block+o)*size:][:size]
 		for k := range dst {
 			dst[k] = sum[k*Block+o]
 		}
 	}
+	g.m.addGradients(t.dw, t.dy, block, 0, g.Cin)
 }

@@ -18,6 +18,7 @@ type Forward struct {
 	Shape
 	Epilogue
 	p    *pass
+	m    margin
 	pool *fusedPool // nil without Pool
 	bias []float32  // padded to whole blocks
 
@@ -31,7 +32,8 @@ func NewForward(level isa.Level, s Shape, e Epilogue) (*Forward, error) {
 		return nil, err
 	}
 	f := &Forward{Shape: s, Epilogue: e, bias: make([]float32, s.Out().Blocks()*Block)}
-	f.p = newPass(kernelsOf(level), s.forwardGrid(s.H, s.W), s.In(), s.Out(), s.KW, s.Taps())
+	f.m = newMargin(s)
+	f.p = newPass(kernelsOf(level), f.m.grid, s.In(), s.Out(), s.KW, s.Taps())
 	if e.Pool {
 		f.pool = newFusedPool(f.p.k, s.Out(), f.p.regionsOf(), e.ReLU)
 	}
@@ -46,12 +48,12 @@ func (f *Forward) Result() Tensor {
 	return f.Out()
 }
 
-// WeightLen is the length of the packed weights.
-func (f *Forward) WeightLen() int { return f.p.weightLen() }
+// WeightLen is the length of the packed weights and of the notes about them.
+func (f *Forward) WeightLen() int { return f.p.weightLen() + f.Out().Blocks()*f.m.noteLen() }
 
 // PackWeights converts weights [cout][cin][kh][kw] to the order in which Run reads them.
 func (f *Forward) PackWeights(pool *work.Pool, dst, w []float32) {
-	f.packing = pack{p: f.p, dst: dst, w: w}
+	f.packing = pack{p: f.p, m: &f.m, dst: dst, w: w}
 	run(pool, len(dst), f.p.out.Blocks(), &f.packing)
 	f.packing = pack{}
 }
@@ -68,6 +70,9 @@ func (f *Forward) Run(pool *work.Pool, y []float32, win []uint8, x, weights, bia
 		bias = f.bias
 	}
 	f.task = forwardTask{f: f, y: y, win: win, x: x, w: weights, bias: bias, scratch: scratch}
+	if notes := weights[f.p.weightLen():]; f.m.noted(notes) {
+		f.task.notes = notes
+	}
 	f.pool.reset(pool.Threads())
 	run(pool, int(f.Flops()/64), f.p.tasks(), &f.task)
 	f.task = forwardTask{}
@@ -79,6 +84,7 @@ type forwardTask struct {
 	y                   []float32
 	win                 []uint8
 	x, w, bias, scratch []float32
+	notes               []float32 // nil if they say nothing
 }
 
 // Do computes part i.
@@ -86,16 +92,20 @@ func (t *forwardTask) Do(i int) {
 	f := t.f
 	r := f.p.regions[i/f.p.columns].region
 	column := i % f.p.columns * f.p.k.wide
+	wide := min(f.p.k.wide, f.p.out.Blocks()-column)
 	if f.pool == nil {
 		plane := f.p.out.Plane()
-		f.p.do(i, t.y[column*plane+f.p.place(r)*Block:], plane, t.x, t.w, t.bias, f.ReLU)
+		y := t.y[column*plane+f.p.place(r)*Block:]
+		f.p.do(i, y, plane, t.x, t.w, t.bias, f.ReLU)
+		f.m.addNotes(r, column, wide, y, plane, t.notes)
 		return
 	}
 	slot := f.pool.slots.take()
 	defer f.pool.slots.give(slot)
 	y, plane := f.pool.strip(t.scratch, slot, f.p.k.wide)
 	f.p.do(i, y, plane, t.x, t.w, t.bias, false)
-	f.pool.do(i/f.p.columns, column, min(f.p.k.wide, f.p.out.Blocks()-column), t.y, t.win, y, plane)
+	f.m.addNotes(r, column, wide, y, plane, t.notes)
+	f.pool.do(i/f.p.columns, column, wide, t.y, t.win, y, plane)
 }
 
 // fusedPool is a 2x2 max-pool that follows a convolution while its output is

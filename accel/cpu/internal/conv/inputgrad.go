@@ -31,7 +31,7 @@ func (g *InputGradient) WeightLen() int { return g.p.weightLen() }
 // PackWeights converts weights [cout][cin][kh][kw] to the order in which Run
 // reads them, which is not that of Forward.
 func (g *InputGradient) PackWeights(pool *work.Pool, dst, w []float32) {
-	g.packing = pack{p: g.p, swap: true, dst: dst, w: w}
+	g.packing = pack{p: g.p, dst: dst, w: w}
 	run(pool, len(dst), g.p.out.Blocks(), &g.packing)
 	g.packing = pack{}
 }

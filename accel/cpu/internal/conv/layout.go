@@ -62,25 +62,9 @@ func (t *layoutTask) Do(i int) {
 	}
 }
 
-// toBlocked transposes planes of size values, four channels at a time.
+// toBlocked transposes planes of size values.
 func (l *Layout) toBlocked(dst, src []float32, channels, size int) {
-	c := 0
-	for ; c+4 <= channels; c += 4 {
-		whole := size &^ 3
-		if whole > 0 {
-			l.k.pack4(dst[c:], Block, src[c*size:], size, whole)
-		}
-		for p := whole; p < size; p++ {
-			for k := c; k < c+4; k++ {
-				dst[p*Block+k] = src[k*size+p]
-			}
-		}
-	}
-	for ; c < channels; c++ {
-		for p, v := range src[c*size:][:size] {
-			dst[p*Block+c] = v
-		}
-	}
+	transpose(l.k, dst, Block, src, size, channels, size)
 	if channels < Block {
 		for ; len(dst) > 0; dst = dst[Block:] {
 			clear(dst[channels:Block])
@@ -88,22 +72,7 @@ func (l *Layout) toBlocked(dst, src []float32, channels, size int) {
 	}
 }
 
-// fromBlocked transposes pixels of 16 channels, four pixels at a time.
+// fromBlocked transposes pixels of 16 channels.
 func (l *Layout) fromBlocked(dst, src []float32, channels, size int) {
-	p := 0
-	if whole := channels &^ 3; whole > 0 {
-		for ; p+4 <= size; p += 4 {
-			l.k.pack4(dst[p:], size, src[p*Block:], Block, whole)
-			for c := whole; c < channels; c++ {
-				for k := p; k < p+4; k++ {
-					dst[c*size+k] = src[k*Block+c]
-				}
-			}
-		}
-	}
-	for ; p < size; p++ {
-		for c := range channels {
-			dst[c*size+p] = src[p*Block+c]
-		}
-	}
+	transpose(l.k, dst, size, src, Block, size, channels)
 }

@@ -47,7 +47,7 @@ type Norm struct {
 	planes
 	eps  float64
 	relu bool
-	sums []float64 // of each part: up to three times 16 channels
+	sums []float64 // of each part: 16 channels, or twice 16
 
 	mean, p, q, r []float32 // of each channel, padded: mean and the factors of the pass under way
 	task          normTask
@@ -59,7 +59,7 @@ func NewNorm(level isa.Level, t Tensor, eps float64, relu bool) (*Norm, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Norm{planes: p, eps: eps, relu: relu, sums: make([]float64, 3*Block*p.parts())}
+	n := &Norm{planes: p, eps: eps, relu: relu, sums: make([]float64, 2*Block*p.parts())}
 	for _, v := range []*[]float32{&n.mean, &n.p, &n.q, &n.r} {
 		*v = make([]float32, t.Blocks()*Block)
 	}
@@ -127,11 +127,8 @@ func (n *Norm) Backward(pool *work.Pool, dx, dscale, dbias, dy, y, x, scale, mea
 	n.run(pool, normTask{n: n, do: (*normTask).gradientSums, x: x, y: y, dy: dy})
 	pixels := float64(max(1, n.Pixels()))
 	for c := range n.C {
-		const stride = 3 * Block
-		// With d for dy and m for the exact mean: g is the mean of d, h that of d*(x-m).
-		rest := n.total(n.sums[2*Block:], stride, c)/pixels - float64(mean[c])
-		g := n.total(n.sums, stride, c) / pixels
-		h := n.total(n.sums[Block:], stride, c)/pixels - rest*g
+		// With d for dy, g is the mean of d, and h that of d*(x-mean).
+		g, h := n.total(n.sums, 2*Block, c)/pixels, n.total(n.sums[Block:], 2*Block, c)/pixels
 		inv := 1 / math.Sqrt(float64(variance[c])+n.eps)
 		if dscale != nil {
 			dscale[c] = float32(pixels * h * inv)
@@ -139,10 +136,9 @@ func (n *Norm) Backward(pool *work.Pool, dx, dscale, dbias, dy, y, x, scale, mea
 		if dbias != nil {
 			dbias[c] = float32(pixels * g)
 		}
-		// dx = scale*inv * (d - g - (x-m)*inv^2*h) = p*d + q*(x-mean) + r
+		// dx = scale*inv * (d - g - (x-mean)*inv^2*h) = p*d + q*(x-mean) + r
 		p := n.scale(scale, c) * inv
-		q := -p * inv * inv * h
-		n.p[c], n.q[c], n.r[c] = float32(p), float32(q), float32(-p*g-q*rest)
+		n.p[c], n.q[c], n.r[c] = float32(p), float32(-p*inv*inv*h), float32(-p*g)
 	}
 	n.run(pool, normTask{n: n, do: (*normTask).gradient, x: x, y: y, dy: dy, dx: dx})
 }
@@ -182,11 +178,8 @@ func (t *normTask) normalize(_, c, at, n int) {
 	t.n.k.normalize(n, t.x[at:], t.y[at:], t.n.mean[c:], t.n.p[c:], t.n.q[c:], floor)
 }
 
-// gradientSums also sums x, while it is in cache, to find what the rounded mean lacks.
 func (t *normTask) gradientSums(part, c, at, n int) {
-	sums := t.n.sums[3*Block*part:]
-	t.n.k.normSums(n, t.dy[at:], from(t.y, at), t.x[at:], t.n.mean[c:], sums)
-	t.n.k.sums(n, t.x[at:], sums[2*Block:])
+	t.n.k.normSums(n, t.dy[at:], from(t.y, at), t.x[at:], t.n.mean[c:], t.n.sums[2*Block*part:])
 }
 
 func (t *normTask) gradient(_, c, at, n int) {

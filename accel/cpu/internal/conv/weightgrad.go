@@ -13,6 +13,7 @@ import (
 type WeightGradient struct {
 	Shape
 	k       *kernels
+	m       margin
 	chunks  []chunk
 	pieces  int // of the batch
 	columns int // groups of blocks of output channels
@@ -40,12 +41,12 @@ func NewWeightGradient(level isa.Level, s Shape) (*WeightGradient, error) {
 	}
 	g := &WeightGradient{Shape: s, k: kernelsOf(level)}
 	out := s.Out()
-	links := s.forwardGrid(s.H, s.W)
+	g.m = newMargin(s)
 	planned := map[region][][]int32{}
 	for _, r := range regions(s.N, out.H, out.W, chunkPixels) {
 		pairs, ok := planned[r.kind()]
 		if !ok {
-			pairs = links.pairs(r, s.KH, s.KW, func(n, y, x int) int32 { return bytes((n*s.H+y)*s.W + x) }, out)
+			pairs = g.m.pairs(r, s.KH, s.KW, func(n, y, x int) int32 { return bytes((n*s.H+y)*s.W + x) }, out)
 			planned[r.kind()] = pairs
 		}
 		g.chunks = append(g.chunks, chunk{r, pairs})
@@ -95,7 +96,7 @@ func (g *WeightGradient) Run(pool *work.Pool, dw, x, dy, scratch []float32) {
 	in, out := g.In().Blocks(), g.Out().Blocks()
 	run(pool, int(g.Flops()/64), g.pieces*in*g.columns, &g.task)
 	g.task = weightTask{}
-	g.finish = unpack{dw: dw, scratch: scratch, pieces: g.pieces, size: g.len(), cin: g.Cin, cout: g.Cout, taps: g.Taps()}
+	g.finish = unpack{g, dw, dy, scratch}
 	run(pool, g.pieces*g.len(), in*out, &g.finish)
 	g.finish = unpack{}
 }
@@ -136,30 +137,34 @@ func (t *weightTask) Do(i int) {
 	}
 }
 
-// unpack is a prepared task: it adds the pieces of a packed gradient in order, and stores the weights [cout][cin][taps].
+// unpack is a prepared task: it adds the pieces in order, and stores the weights [cout][cin][taps].
 type unpack struct {
-	dw, scratch     []float32
-	pieces, size    int
-	cin, cout, taps int
+	g               *WeightGradient
+	dw, dy, scratch []float32
 }
 
 // Do unpacks one block of input channels of one block of output channels.
 func (t *unpack) Do(i int) {
-	inBlocks := ceil(t.cin, Block)
-	block := t.taps * Block * Block
-	co, ci := i/inBlocks*Block, i%inBlocks*Block
-	sum := t.scratch[i*block:][:block]
-	for p := 1; p < t.pieces; p++ {
-		for k, v := range t.scratch[p*t.size+i*block:][:block] {
+	g := t.g
+	inBlocks, taps := g.In().Blocks(), g.Taps()
+	block := taps * Block * Block
+	sum := addPieces(t.scratch, i*block, block, g.len(), g.pieces)
+	outBlock, from := i/inBlocks, i%inBlocks*Block
+	to := min(from+Block, g.Cin)
+	for c := from; c < to; c++ {
+		dst := t.dw[(outBlock*Block*g.Cin+c)*taps:]
+		transpose(g.k, dst, g.Cin*taps, sum[(c-from)*Block:], Block*Block, taps, min(Block, g.Cout-outBlock*Block))
+	}
+	g.m.addGradients(t.dw, t.dy, outBlock, from, to)
+}
+
+// addPieces adds n values from at on of all pieces, which are size values apart, to those of the first.
+func addPieces(scratch []float32, at, n, size, pieces int) []float32 {
+	sum := scratch[at:][:n]
+	for p := 1; p < pieces; p++ {
+		for k, v := range scratch[p*size+at:][:n] {
 			sum[k] += v
 		}
 	}
-	for o := range min(Block, t.cout-co) {
-		for s := range min(Block, t.cin-ci) {
-			dst := t.dw[((co+o)*t.cin+ci+s)*t.taps:][:t.taps]
-			for k := range dst {
-				dst[k] = sum[(k*Block+s)*Block+o]
-			}
-		}
-	}
+	return sum
 }

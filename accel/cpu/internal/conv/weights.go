@@ -1,10 +1,11 @@
 package conv
 
-// pack is a prepared task: it converts weights [cout][cin][kh][kw] to what a pass
-// reads. swap tells that the pass's outputs are the convolution's inputs.
+// pack is a prepared task: it converts weights [cout][cin][taps] to what a pass
+// reads. Without a margin the pass's outputs are the convolution's inputs; with
+// one, its notes follow the weights.
 type pack struct {
 	p      *pass
-	swap   bool
+	m      *margin
 	dst, w []float32
 }
 
@@ -12,18 +13,39 @@ type pack struct {
 func (t *pack) Do(block int) {
 	p := t.p
 	size := p.passes * p.panel()
-	clear(t.dst[block*size:][:size]) // the padding
+	from, lanes := block*Block, min(Block, p.out.C-block*Block)
+	if lanes < Block || p.in.C%(p.kb*Block) != 0 {
+		clear(t.dst[block*size:][:size]) // the padding
+	}
+	// Strides of the source between the pass's output and input channels.
 	outStride, inStride := p.in.C*p.taps, p.taps
-	if t.swap {
+	if t.m == nil {
 		outStride, inStride = p.taps, p.out.C*p.taps
 	}
 	for in := range p.in.C {
-		dst := t.dst[p.weightAt(block, in, 0):]
-		step := p.kb * Block * Block
-		for o := block * Block; o < min(block*Block+Block, p.out.C); o++ {
-			for k, v := range t.w[o*outStride+in*inStride:][:p.taps] {
-				dst[k*step+o%Block] = v
-			}
+		src, dst := t.w[from*outStride+in*inStride:], t.dst[p.weightAt(block, in, 0):]
+		transpose(p.k, dst, p.kb*Block*Block, src, outStride, lanes, p.taps)
+	}
+	if t.m != nil {
+		t.m.note(t.dst[p.weightLen()+block*t.m.noteLen():], t.w, block)
+	}
+}
+
+// transpose stores dst[j*step+i] = src[i*stride+j] for i < rows and j < n.
+func transpose(k *kernels, dst []float32, step int, src []float32, stride, rows, n int) {
+	i, whole := 0, n&^3
+	for ; i+4 <= rows; i += 4 {
+		if whole > 0 {
+			k.pack4(dst[i:], step, src[i*stride:], stride, whole)
+		}
+		for j := whole; j < n; j++ {
+			d, s := dst[j*step+i:][:4], src[i*stride+j:]
+			d[0], d[1], d[2], d[3] = s[0], s[stride], s[2*stride], s[3*stride]
+		}
+	}
+	for ; i < rows; i++ {
+		for j, v := range src[i*stride:][:n] {
+			dst[j*step+i] = v
 		}
 	}
 }
