@@ -135,7 +135,8 @@ func (o BinaryOp) int(x, y int64) int64 {
 	return min(x, y)
 }
 
-// Grad sums each gradient to the shape of its input. At equal operands, Maximum and Minimum give each half.
+// Grad sums each gradient to the shape of its input. At equal operands, Maximum and Minimum give each half; where one is NaN, each gets
+// all.
 func (o BinaryOp) Grad(b *Backward) {
 	dy, _ := b.Dy(0)
 	for i := range 2 {
@@ -160,8 +161,8 @@ func (o BinaryOp) gradient(b *Backward, dy Value, i int) Value {
 		if o.F == Minimum {
 			x, y = y, x
 		}
-		zero := b.d.zeros(dy.Spec())
-		return Where(x.Greater(y), dy, Where(x.Equal(y), dy.Scale(0.5), zero))
+		zero := b.d.zeros(tensor.Spec{DType: dy.DType()})
+		return Where(x.Less(y), zero, Where(x.Equal(y), dy.Scale(0.5), dy))
 	}
 	return dy
 }

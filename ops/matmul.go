@@ -19,7 +19,8 @@ type MatMulOp struct {
 // Name is "matmul".
 func (MatMulOp) Name() string { return "matmul" }
 
-// rows and inner are the axes, counted from the end, of an operand's matrix along which the other operand is not, and is, summed.
+// matAxes are the axes of an operand's matrix, counted from the end: the free one, which the result keeps, and the inner one, which is
+// summed.
 func matAxes(right, trans bool) (free, inner int) {
 	if right != trans {
 		return -1, -2
@@ -91,24 +92,29 @@ func (o MatMulOp) Ref(out, in []tensor.Tensor) error {
 func (o MatMulOp) Grad(g *Backward) {
 	dy, _ := g.Dy(0)
 	if g.Needs(0) {
-		da := MatMulT(dy, g.In(1), false, !o.TransB)
-		if o.TransA {
-			da = MatMulT(g.In(1), dy, o.TransB, true)
+		g.Set(0, o.left(dy, g.In(1)).SumTo(g.InSpec(0).Shape))
+	}
+	if g.Needs(1) {
+		a := g.In(0)
+		if g.InSpec(1).Shape.Rank() == 2 && !o.TransA { // one matrix for all rows of a: a sum over rows, not over products
+			a, dy = a.asMatrix(), dy.asMatrix()
 		}
-		g.Set(0, da.SumTo(g.InSpec(0).Shape))
+		g.Set(1, o.right(a, dy).SumTo(g.InSpec(1).Shape))
 	}
-	if !g.Needs(1) {
-		return
+}
+
+func (o MatMulOp) left(dy, b Value) Value {
+	if o.TransA {
+		return MatMulT(b, dy, o.TransB, true)
 	}
-	a := g.In(0)
-	if g.InSpec(1).Shape.Rank() == 2 && !o.TransA { // one matrix for all rows of a: a sum over rows, not over products
-		a, dy = a.asMatrix(), dy.asMatrix()
-	}
-	db := MatMulT(a, dy, !o.TransA, false)
+	return MatMulT(dy, b, false, !o.TransB)
+}
+
+func (o MatMulOp) right(a, dy Value) Value {
 	if o.TransB {
-		db = MatMulT(dy, a, true, o.TransA)
+		return MatMulT(dy, a, true, o.TransA)
 	}
-	g.Set(1, db.SumTo(g.InSpec(1).Shape))
+	return MatMulT(a, dy, !o.TransA, false)
 }
 
 // asMatrix joins all axes but the last.

@@ -264,16 +264,38 @@ func first(t *testing.T, s Sample, dt tensor.DType, r *Recorder, ys, ws, wrt []V
 	t.Helper()
 	var dx []Value
 	loss := dot(ys, ws)
+	from := r.Len()
 	if len(ys) == 1 {
 		dx = r.Grad(ys[0], ws[0], wrt...)
 	} else {
 		dx = r.Grad(loss, Value{}, wrt...)
+	}
+	if !hasNoGrad(s.Op) { // a decomposition records its values, of which gradients need some
+		needless(t, r, from, dx)
 	}
 	if dt != tensor.F64 || s.ValueOnly {
 		eval(t, r, dx...)
 		return
 	}
 	differences(t, "gradient", r, loss, wrt, dx)
+}
+
+// needless fails if a gradient has recorded nodes since from that its results do not need.
+func needless(t *testing.T, r *Recorder, from int, dx []Value) {
+	t.Helper()
+	p, err := interpret(r, dx...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := from; i < len(p.g.Nodes); i++ {
+		used := false
+		for j := range p.g.Nodes[i].Out {
+			used = used || p.live[Edge{uint32(i), uint16(j)}]
+		}
+		if !used {
+			t.Errorf("the gradient records a %s that nothing needs", p.g.Nodes[i].Op.Name())
+		}
+	}
 }
 
 // second checks the gradient of the gradient, weighted at random, with respect to the operands and to dy.

@@ -73,7 +73,7 @@ func (o UnaryOp) float(x float64) float64 {
 	case Exp:
 		return math.Exp(x)
 	case Log:
-		return math.Log(x)
+		return log(x)
 	case Tanh:
 		return math.Tanh(x)
 	case Sigmoid:
@@ -88,6 +88,14 @@ func (o UnaryOp) float(x float64) float64 {
 		return math.Sqrt(x)
 	}
 	return 1 / math.Sqrt(x)
+}
+
+// log is math.Log, which on amd64 (Go 1.26) takes a subnormal number for a normal one.
+func log(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
 }
 
 // Grad is said in terms of the output where that saves keeping the input.
