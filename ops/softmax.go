@@ -152,8 +152,8 @@ func (SoftmaxGradOp) Samples() []Sample {
 }
 
 // CrossEntropyOp is the loss of a classifier: the mean over all rows of lse(logits) - logits[label], where lse is log(sum(exp)). Its
-// hidden output 1 is the lse of each row, for the gradient. A row that holds NaN or +inf, or nothing but -inf, is NaN, and so is the mean
-// over no row. A label out of range is an *IndexError.
+// hidden output 1 is the lse of each row, for the gradient. The lse is -inf for a row of nothing but -inf, +inf for one with +inf;
+// a loss between two infinities is NaN, and so is the mean over no row. A label out of range is an *IndexError.
 type CrossEntropyOp struct{}
 
 // Name is "cross-entropy".
@@ -188,6 +188,9 @@ func (CrossEntropyOp) Ref(out, in []tensor.Tensor) error {
 		}
 		top, s := expSum(logits, row*c, c, 1)
 		lse := top + math.Log(s)
+		if math.IsInf(top, 0) {
+			lse = top
+		}
 		sum += lse - logits.At(row*c+int(label))
 		if !out[1].IsNone() {
 			out[1].Set(row, lse)

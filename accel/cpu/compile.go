@@ -41,6 +41,12 @@ func (d *Device) Compile(ctx context.Context, g *accel.Graph) (accel.Program, er
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	d.mu.Lock()
+	closed := d.closed
+	d.mu.Unlock()
+	if closed {
+		return nil, fmt.Errorf("cpu: %s: %w", d.id, accel.ErrClosed)
+	}
 	c := &compiler{
 		d: d, g: g, p: &program{d: d, g: g, outputs: make([]*value, len(g.Outs)), inPlace: make([]bool, len(g.Outs)), spares: make([]*block, len(g.Outs))},
 		users: map[ops.Edge][]int{}, outs: map[ops.Edge]int{}, fused: make([]bool, len(g.Nodes)),
@@ -86,11 +92,7 @@ func (d *Device) Compile(ctx context.Context, g *accel.Graph) (accel.Program, er
 
 // node emits one node.
 func (c *compiler) node(i int) error {
-	n := &c.g.Nodes[i]
-	emit, err := c.d.emitter(n)
-	if n.Ref {
-		emit, err = (*compiler).reference, nil
-	}
+	emit, err := c.d.emitter(&c.g.Nodes[i])
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ func (d *Device) emitter(n *accel.Node) (emitFunc, error) {
 	if len(n.Args) != len(n.In) {
 		return nil, fmt.Errorf("cpu: %s has %d inputs and the specs of %d", n.Op.Name(), len(n.In), len(n.Args))
 	}
+	if n.Ref {
+		return (*compiler).reference, nil
+	}
 	if elementwise(n.Op) {
 		return (*compiler).join, nil
 	}
@@ -48,12 +51,16 @@ func kernelOf(n *accel.Node) emitFunc {
 		return byType(n, (*compiler).maxPoolGrad, (*compiler).maxPoolGradByIndex)
 	case ops.MaxPool2DGatherOp:
 		return (*compiler).maxPoolGather
+	case ops.AvgPool2DOp:
+		return byType(n, (*compiler).avgPool, (*compiler).avgPool64)
+	case ops.AvgPool2DGradOp:
+		return byType(n, (*compiler).avgPoolGrad, (*compiler).avgPoolGrad64)
 	case ops.BatchNormOp:
-		return byType(n, (*compiler).batchNorm, nil)
+		return byType(n, (*compiler).batchNorm, (*compiler).batchNorm64)
 	case ops.BatchNormGradOp:
-		return byType(n, (*compiler).batchNormGrad, nil)
+		return byType(n, (*compiler).batchNormGrad, (*compiler).batchNormGrad64)
 	case ops.BatchNormInferOp:
-		return byType(n, (*compiler).batchNormInfer, nil)
+		return byType(n, (*compiler).batchNormInfer, (*compiler).batchNormInfer64)
 	case ops.ReduceOp:
 		return (*compiler).reduce
 	case ops.SoftmaxOp:
@@ -64,6 +71,38 @@ func kernelOf(n *accel.Node) emitFunc {
 		if _, _, last := lastAxis(n.Out[0].Shape, o.Axis); last {
 			return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.SoftmaxGrad) }
 		}
+	case ops.TransposeOp:
+		return (*compiler).transpose
+	case ops.SliceOp:
+		return (*compiler).slice
+	case ops.SliceGradOp:
+		return (*compiler).sliceGrad
+	case ops.PadOp:
+		return (*compiler).pad
+	case ops.ConcatOp:
+		return (*compiler).concat
+	case ops.SplitOp:
+		return (*compiler).split
+	case ops.DynamicSliceOp:
+		return (*compiler).dynamicSlice
+	case ops.DynamicSliceGradOp:
+		return (*compiler).dynamicSliceGrad
+	case ops.GatherOp:
+		return (*compiler).gather
+	case ops.ScatterAddOp:
+		return (*compiler).scatterAdd
+	case ops.TakeAlongOp:
+		return (*compiler).takeAlong
+	case ops.AddAlongOp:
+		return (*compiler).addAlong
+	case ops.ArgMaxOp:
+		return (*compiler).argMax
+	case ops.TopKOp:
+		if !o.Smallest {
+			return (*compiler).topK
+		}
+	case ops.OneHotOp:
+		return (*compiler).oneHot
 	case ops.CrossEntropyOp:
 		return (*compiler).crossEntropy
 	case ops.CrossEntropyGradOp:

@@ -43,8 +43,8 @@ func (k biasGradKernel) Run(pool *work.Pool, in, out [][]byte) error {
 
 // lastAxis reports whether an axis is the last, and splits the shape before it.
 func lastAxis(s tensor.Shape, axis int8) (rows, n int, last bool) {
-	n = s.Dim(int(axis))
-	return s.Size() / max(n, 1), n, int(axis) == s.Rank()-1
+	rows, n, _ = around(s, axis)
+	return rows, n, int(axis) == s.Rank()-1
 }
 
 // softmax emits softmax or its gradient over the last axis.
@@ -63,6 +63,14 @@ func (c *compiler) crossEntropy(i int) error {
 	n := &c.g.Nodes[i]
 	d, shape := computed(n.Args[0].DType), n.Args[0].Shape
 	rows, cols, _ := lastAxis(shape, int8(shape.Rank()-1))
+	if rows == 0 { // no loss at all has no mean
+		c.consts[out(i, 0)] = ops.FillOp{Spec: n.Out[0], X: ops.F(math.NaN())}
+		c.consts[out(i, 1)] = ops.FillOp{Spec: n.Out[1]}
+		return nil
+	}
+	if cols == 0 {
+		return c.simple(i, "cross-entropy of no class", noClass{n.Args[1]})
+	}
 	k, err := vec.NewCrossEntropy(c.d.level, d, n.Args[1].DType, rows, cols, noLabel)
 	if err != nil {
 		return err
@@ -96,6 +104,13 @@ func (c *compiler) crossEntropy(i int) error {
 	}
 	c.emit("mean "+c.d.level.String(), mean, []int{i}, []view{all(losses)}, []view{all(loss)})
 	return done()
+}
+
+// noClass refuses the first label: there is no class.
+type noClass struct{ labels tensor.Spec }
+
+func (k noClass) Run(pool *work.Pool, in, out [][]byte) error {
+	return ops.CheckIndex(tensorOf(k.labels, in[1]).Int(0), 0)
 }
 
 // crossEntropyGrad emits exp(logits - lse) times the weight of a row, and then what the labels change.
