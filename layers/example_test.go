@@ -1,0 +1,78 @@
+package layers_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cortado-ml/cortado/accel/acceltest"
+	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/layers"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/sched"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// A model is a value; Build learns the shapes from the spec of an input.
+func Example() {
+	model := layers.Sequential{
+		layers.Conv2D{Out: 4, Kernel: 3, Padding: layers.Same}, layers.BatchNorm2D{}, layers.ReLU{}, layers.MaxPool2D{Size: 2},
+		layers.Flatten{}, layers.Dropout{P: 0.3}, layers.Linear{Out: 10},
+	}
+	net, err := layers.Build(model, tensor.SpecOf(tensor.F32, 1, 1, 8, 8), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range net.Summary() {
+		fmt.Printf("%s %-11s %-14v %3d\n", r.Name, r.Kind, r.Out.Shape, r.Params)
+	}
+
+	eng, err := sched.New(acceltest.Reference("reference")) // a driver's device in a program
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tape := autograd.New(eng)
+	x := tape.Input("x", tensor.Full(tensor.SpecOf(tensor.F32, 5, 1, 8, 8), 1))
+	y, err := tape.Eval(context.Background(), net.Forward(tape, x, layers.Eval))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(y[0].Spec())
+	// Output:
+	// 0 Conv2D      [1 4 8 8]       40
+	// 1 BatchNorm2D [1 4 8 8]        8
+	// 2 ReLU        [1 4 8 8]        0
+	// 3 MaxPool2D   [1 4 4 4]        0
+	// 4 Flatten     [1 64]           0
+	// 5 Dropout     [1 64]           0
+	// 6 Linear      [1 10]         650
+	// f32[5 10]
+}
+
+// residual adds what its body computes: a user's module is a type with a Forward method.
+type residual struct{ body layers.Module }
+
+func (r residual) Forward(c *layers.Context, x ops.Value) ops.Value {
+	return x.Add(c.Run("body", r.body, x))
+}
+
+// Modules of one's own take part in names and summaries like any.
+func ExampleModule() {
+	scale := layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+		return x.Mul(c.Param("scale", tensor.Of(x.Dim(-1)), layers.Ones))
+	})
+	model := layers.Sequential{residual{layers.Linear{Out: 3, NoBias: true}}, scale}
+	net, err := layers.Build(model, tensor.SpecOf(tensor.F32, 1, 3), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range net.Params() {
+		fmt.Println(p.Name(), p.Spec())
+	}
+	// Output:
+	// 0.body.weight f32[3 3]
+	// 1.scale f32[3]
+}
