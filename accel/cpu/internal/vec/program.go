@@ -62,7 +62,7 @@ const (
 	Uniform
 	Normal
 
-	// Dropout is a * 1/(1-p) where a Uniform value is at least p = Instr.Imm, else 0; b is the seed, c the step. f32 or f64.
+	// Dropout is a / (1-p) where a Uniform value is at least p = Instr.Imm, else 0; b is the seed, c the step. f32 or f64.
 	Dropout
 
 	numOps

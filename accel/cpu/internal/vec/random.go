@@ -1,6 +1,7 @@
 package vec
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/cortado-ml/cortado/internal/philox"
@@ -42,15 +43,17 @@ func randomKernel(op Op) kernel {
 	}
 }
 
-// dropout scales what it keeps; the rest becomes 0 whatever it was.
+// threshold is the least word, shifted right by 8, whose Uniform value is at least p.
+func threshold(p float64) uint32 { return uint32(math.Ceil(p * (1 << 24))) }
+
+// dropout divides what it keeps; the rest becomes 0 whatever it was.
 func dropout[T float](c *call) {
 	d, a := unsafe.Slice((*T)(c.dst), c.n), arg[T](c, 0)
-	p := float32(c.instr.Imm)
-	scale := T(1 / (1 - c.instr.Imm))
+	least, kept := threshold(c.instr.Imm), T(1-c.instr.Imm)
 	c.draw(1).words(c.n, func(i, lo, hi int, block [4]uint32) {
 		for j := lo; j < hi; j++ {
-			if philox.Uniform32(block[j]) >= p {
-				d[i+j] = a[(i+j)*c.step[0]] * scale
+			if block[j]>>8 >= least {
+				d[i+j] = a[(i+j)*c.step[0]] / kept
 			} else {
 				d[i+j] = 0
 			}

@@ -1,0 +1,296 @@
+package proof
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cortado-ml/cortado/internal/asmgen/gen"
+	"github.com/cortado-ml/cortado/internal/asmgen/interp"
+	"github.com/cortado-ml/cortado/internal/exact"
+)
+
+// lengths has whole vectors, pairs of them and tails, at every level.
+var lengths = []int{1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 144}
+
+// specials are values that kernels get wrong.
+var specials = []float32{
+	float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0, float32(math.Copysign(0, -1)), 1, -1, 0x1p-149, -0x1p-149, 0x1p-126,
+	math.MaxFloat32, -math.MaxFloat32, 0.625, -0.625, 88.7, 89.1, -87.5, -103.9, -104.1, 0.5,
+}
+
+// operands returns n values: special ones first, the order depending on which operand it is, and then random ones.
+func operands(r *rand.Rand, n, which int) []float32 {
+	x := random(r, n)
+	for i := range x {
+		switch {
+		case i < len(specials) && which == 0:
+			x[i] = specials[i]
+		case i < len(specials):
+			x[i] = specials[(i*7+which*(n+3))%len(specials)]
+		default:
+			x[i] *= 30
+		}
+	}
+	return x
+}
+
+// sink adds a region of n values that may be written.
+func sink(m *interp.Machine, n int) *interp.Region {
+	r := m.Region("dst", 4*n+16)
+	r.Allow(0, 4*n, false, true)
+	return r
+}
+
+var unaries = map[string]func(x float32) float32{
+	"neg":     func(x float32) float32 { return -x },
+	"abs":     func(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) },
+	"relu":    func(x float32) float32 { return choose(x < 0, 0, x) },
+	"sqrt":    func(x float32) float32 { return float32(math.Sqrt(float64(x))) },
+	"rsqrt":   func(x float32) float32 { return 1 / float32(math.Sqrt(float64(x))) },
+	"exp":     exact.Exp,
+	"log":     exact.Log,
+	"tanh":    exact.Tanh,
+	"sigmoid": exact.Sigmoid,
+}
+
+func choose(c bool, a, b float32) float32 {
+	if c {
+		return a
+	}
+	return b
+}
+
+func TestVecUnary(t *testing.T) {
+	for name, f := range unaries {
+		atLevels(t, func(t *testing.T, isa gen.ISA) {
+			p := program(t, "vec", isa, name+"F32")
+			r := rand.New(rand.NewPCG(1, 2))
+			for _, n := range lengths {
+				x := operands(r, n, 0)
+				want := make([]float32, n)
+				for i, v := range x {
+					want[i] = f(v)
+				}
+				var m interp.Machine
+				dst := sink(&m, n)
+				run(t, name, p, &m, at(dst), at(m.Floats("a", x)), n)
+				equal(t, fmt.Sprintf("%s of %d", name, n), dst.Floats(), want)
+			}
+		})
+	}
+}
+
+var binaries = map[string]func(a, b float32) float32{
+	"add": func(a, b float32) float32 { return a + b },
+	"sub": func(a, b float32) float32 { return a - b },
+	"mul": func(a, b float32) float32 { return a * b },
+	"div": func(a, b float32) float32 { return a / b },
+	"min": func(a, b float32) float32 { return min(a, b) },
+	"max": func(a, b float32) float32 { return max(a, b) },
+	"reluGrad": func(a, b float32) float32 {
+		switch {
+		case a > 0:
+			return b
+		case a == a:
+			return 0
+		}
+		return a
+	},
+	"lt": func(a, b float32) float32 { return choose(a < b, 1, 0) },
+	"le": func(a, b float32) float32 { return choose(a <= b, 1, 0) },
+	"eq": func(a, b float32) float32 { return choose(a == b, 1, 0) },
+	"ne": func(a, b float32) float32 { return choose(a != b, 1, 0) },
+}
+
+// repeated makes an operand of step 0: one vector, all of whose lanes hold x.
+func repeated(isa gen.ISA, x float32) []float32 {
+	v := make([]float32, isa.Lanes)
+	for i := range v {
+		v[i] = x
+	}
+	return v
+}
+
+func TestVecBinary(t *testing.T) {
+	for name, f := range binaries {
+		bytes := len(name) == 2 // a comparison gives bytes, and takes whole vectors
+		atLevels(t, func(t *testing.T, isa gen.ISA) {
+			p := program(t, "vec", isa, name+"F32")
+			r := rand.New(rand.NewPCG(1, 2))
+			for k, n := range append(lengths, specialRuns...) {
+				if bytes {
+					n = (n + isa.Lanes - 1) / isa.Lanes * isa.Lanes
+				}
+				x, y := operands(r, n, 0), operands(r, n, 1+k)
+				want := make([]float32, n)
+				aStep, bStep := 1, 1
+				switch k % 3 {
+				case 1:
+					aStep, x = 0, repeated(isa, x[0])
+				case 2:
+					bStep, y = 0, repeated(isa, y[0])
+				}
+				for i := range want {
+					want[i] = f(x[i*aStep], y[i*bStep])
+				}
+				var m interp.Machine
+				what := fmt.Sprintf("%s of %d, steps %d and %d", name, n, aStep, bStep)
+				if !bytes {
+					dst := sink(&m, n)
+					run(t, what, p, &m, at(dst), at(m.Floats("a", x)), at(m.Floats("b", y)), aStep, bStep, n)
+					equal(t, what, dst.Floats(), want)
+					continue
+				}
+				dst := m.Region("dst", n)
+				dst.Allow(0, n, false, true)
+				run(t, what, p, &m, at(dst), at(m.Floats("a", x)), at(m.Floats("b", y)), aStep, bStep, n)
+				for i, w := range want {
+					if float32(dst.Data[i]) != w {
+						t.Fatalf("%s: value %d is %d, want %g", what, i, dst.Data[i], w)
+					}
+				}
+			}
+		})
+	}
+}
+
+// specialRuns are lengths at which, with operands in different orders, most pairs of special values meet.
+var specialRuns = []int{20, 20, 23, 20, 26, 29, 20, 32, 35, 38, 20, 41, 44}
+
+func TestVecWhere(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		p := program(t, "vec", isa, "whereF32")
+		r := rand.New(rand.NewPCG(1, 2))
+		for vectors := 1; vectors < 4; vectors++ {
+			n := vectors * isa.Lanes
+			x, y, want := operands(r, n, 0), repeated(isa, 7), make([]float32, n)
+			var m interp.Machine
+			c := m.Region("c", n)
+			c.Allow(0, n, true, false)
+			for i := range want {
+				c.Data[i] = byte(r.IntN(3)) * 100
+				want[i] = choose(c.Data[i] != 0, x[i], 7)
+			}
+			dst := sink(&m, n)
+			run(t, "where", p, &m, at(dst), at(c), at(m.Floats("a", x)), at(m.Floats("b", y)), 1, 0, n)
+			equal(t, "where", dst.Floats(), want)
+		}
+	})
+}
+
+func TestVecStream(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		p := program(t, "vec", isa, "stream")
+		for _, n := range []int{16, 32, 80} {
+			x := random(rand.New(rand.NewPCG(1, 2)), n)
+			var m interp.Machine
+			dst := sink(&m, n)
+			start := interp.Pointer{Region: dst} // regions begin 4 bytes past a line
+			run(t, "stream", p, &m, start, at(m.Floats("a", x)), 4*n)
+			equal(t, "stream", dst.Floats(), x)
+		}
+	})
+}
+
+// doubles is the region's content as float64.
+func doubles(r *interp.Region) []float64 {
+	x := make([]float64, len(r.Data)/8)
+	for i := range x {
+		x[i] = math.Float64frombits(binary.LittleEndian.Uint64(r.Data[8*i:]))
+	}
+	return x
+}
+
+// same compares all bits of float64 values, but those of a NaN.
+func same(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i, w := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(w) && !(got[i] != got[i] && w != w) {
+			t.Fatalf("%s: value %d is %g, want %g", what, i, got[i], w)
+		}
+	}
+}
+
+func TestVecSums(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		sum, dot, expSum := program(t, "vec", isa, "sumF32"), program(t, "vec", isa, "dotF32"), program(t, "vec", isa, "expSumF32")
+		r := rand.New(rand.NewPCG(1, 2))
+		for _, n := range append(lengths, 0) {
+			x, y, e := random(r, n), random(r, n), make([]float32, n)
+			what := fmt.Sprintf("sums of %d", n)
+			acc := func(m *interp.Machine) *interp.Region { return sink(m, 2*isa.Lanes) }
+			var m interp.Machine
+			s := acc(&m)
+			run(t, what, sum, &m, at(s), at(m.Floats("a", x)), n)
+			same(t, what, doubles(s), exact.Sum(x, isa.Lanes))
+			m = interp.Machine{}
+			s = acc(&m)
+			run(t, what, dot, &m, at(s), at(m.Floats("a", x)), at(m.Floats("b", y)), n)
+			same(t, what, doubles(s), exact.Dot(x, y, isa.Lanes))
+			m = interp.Machine{}
+			s = acc(&m)
+			dst := sink(&m, n)
+			run(t, what, expSum, &m, at(dst), at(s), at(m.Floats("a", x)), float32(0.3), n)
+			same(t, what, doubles(s), exact.ExpSum(e, x, 0.3, isa.Lanes))
+			equal(t, what, dst.Floats(), e)
+		}
+	})
+}
+
+func TestVecExtremes(t *testing.T) {
+	for name, f := range map[string]func(a, b float32) float32{"reduceMin": binaries["min"], "reduceMax": binaries["max"]} {
+		atLevels(t, func(t *testing.T, isa gen.ISA) {
+			p := program(t, "vec", isa, name+"F32")
+			r := rand.New(rand.NewPCG(1, 2))
+			for _, n := range append(lengths, 0) {
+				for _, v := range specials {
+					x := random(r, n)
+					want := float32(math.Inf(map[string]int{"reduceMin": 1, "reduceMax": -1}[name]))
+					if n > 0 {
+						x[r.IntN(n)] = v
+					}
+					for _, y := range x {
+						want = f(want, y)
+					}
+					var m interp.Machine
+					acc := sink(&m, isa.Lanes)
+					run(t, name, p, &m, at(acc), at(m.Floats("a", x)), n)
+					got := acc.Floats()[:isa.Lanes]
+					best := got[0]
+					for _, y := range got {
+						best = f(best, y)
+					}
+					equal(t, fmt.Sprintf("%s of %d with %g", name, n, v), []float32{best}, []float32{want})
+				}
+			}
+		})
+	}
+}
+
+func TestVecColumnSum(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		p := program(t, "vec", isa, "columnSumF32")
+		r := rand.New(rand.NewPCG(1, 2))
+		for n := 1; n <= 5*isa.Lanes; n += 3 {
+			for _, rows := range []int{0, 1, 2, 5} {
+				stride := n + rows
+				x := random(r, max(1, rows*stride))
+				want := make([]float64, n)
+				var m interp.Machine
+				a := output(&m, "a", x)
+				for i := range rows {
+					a.Allow(4*i*stride, 4*n, true, false)
+					for j := range n {
+						want[j] += float64(x[i*stride+j])
+					}
+				}
+				acc := sink(&m, 2*((n+isa.Lanes-1)/isa.Lanes*isa.Lanes))
+				run(t, "columnSum", p, &m, at(acc), at(a), stride, rows, n)
+				same(t, fmt.Sprintf("sums of %d rows of %d", rows, n), doubles(acc), want)
+			}
+		}
+	})
+}
