@@ -1,0 +1,67 @@
+package data_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/data/fashion"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+func Example() {
+	train, _, err := data.OpenIDX(fashion.Files())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	loader := data.Loader{Data: train, Batch: 64, Shuffle: true, Seed: 1, Transform: data.FlipHorizontal}
+	var at data.Position // kept in a checkpoint
+	for range 2 {        // epochs
+		samples := 0
+		for batch, err := range loader.Batches(context.Background(), at) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			if samples == 0 {
+				fmt.Println(batch.X.Spec(), batch.Y.Spec())
+			}
+			samples += len(batch.Index)
+			at = batch.Next
+		}
+		fmt.Println(samples, "samples; next", at)
+	}
+	// Output:
+	// f32[64 1 28 28] i64[64]
+	// 6000 samples; next {1 0}
+	// f32[64 1 28 28] i64[64]
+	// 6000 samples; next {2 0}
+}
+
+func ExampleTensors() {
+	x := tensor.Must(tensor.From([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2))
+	y := tensor.Must(tensor.From([]float32{0, 1, 1, 0}, 4, 1))
+	xor, err := data.Tensors(x, y)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for batch, err := range (data.Loader{Data: xor, Batch: 3}).Batches(context.Background(), data.Position{}) {
+		fmt.Println(batch.X, batch.Y, err)
+	}
+	// Output:
+	// f32[3 2]{0 0 0 1 1 0} f32[3 1]{0 1 1} <nil>
+	// f32[1 2]{1 1} f32[1 1]{0} <nil>
+}
+
+func ExampleSplit() {
+	samples, err := data.Tensors(tensor.New(tensor.SpecOf(tensor.F32, 10, 3)), tensor.New(tensor.SpecOf(tensor.I64, 10)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	train, validation, err := data.Split(samples, 8)
+	fmt.Println(train.Len(), validation.Len(), err)
+	// Output: 8 2 <nil>
+}
