@@ -11,13 +11,16 @@ import (
 func TestConformance(t *testing.T) {
 	for _, level := range cpu.Levels() {
 		t.Run(level, func(t *testing.T) {
-			acceltest.Conformance(t, func(t testing.TB) accel.Device {
+			refused := acceltest.Conformance(t, func(t testing.TB) accel.Device {
 				d, err := cpu.Open(cpu.Level(level))
 				if err != nil {
 					t.Fatal(err)
 				}
 				return d
 			})
+			if len(refused) > 0 {
+				t.Errorf("no kernel for %q", refused)
+			}
 		})
 	}
 }

@@ -15,23 +15,11 @@ func convShape(x, w tensor.Shape, stride [2]int, pad [4]int) conv.Shape {
 	}
 }
 
-// empty reports whether a convolution has nothing to multiply; its result is zeros, then, if it has any element.
-func (c *compiler) empty(i int, s conv.Shape) bool {
-	if s.N*s.Cin*s.Cout*s.H*s.W > 0 {
-		return false
-	}
-	c.consts[out(i, 0)] = ops.FillOp{Spec: c.g.Nodes[i].Out[0]}
-	return true
-}
-
 // conv emits a convolution, with the bias, the ReLU and the 2x2 max-pool that follow it where nobody else reads what lies between.
 func (c *compiler) conv(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DOp)
 	s := convShape(n.Args[0].Shape, n.Args[1].Shape, o.Stride, o.Pad)
-	if c.empty(i, s) {
-		return nil
-	}
 	nodes, last := []int{i}, out(i, 0)
 	var e conv.Epilogue
 	var in []view
@@ -145,11 +133,7 @@ func (k forwardKernel) Run(pool *work.Pool, in, out [][]byte) error {
 func (c *compiler) convInputGrad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DInputGradOp)
-	s := convShape(n.Out[0].Shape, n.Args[1].Shape, o.Stride, o.Pad)
-	if c.empty(i, s) {
-		return nil
-	}
-	g, err := conv.NewInputGradient(c.d.level, s)
+	g, err := conv.NewInputGradient(c.d.level, convShape(n.Out[0].Shape, n.Args[1].Shape, o.Stride, o.Pad))
 	if err != nil {
 		return err
 	}
@@ -179,9 +163,6 @@ func (c *compiler) convWeightGrad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DWeightGradOp)
 	s := convShape(n.Args[0].Shape, n.Out[0].Shape, o.Stride, o.Pad)
-	if c.empty(i, s) {
-		return nil
-	}
 	dy, err := c.image(n.In[1])
 	if err != nil {
 		return err

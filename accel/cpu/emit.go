@@ -40,11 +40,11 @@ func kernelOf(n *accel.Node) emitFunc {
 	case ops.MatMulOp:
 		return (*compiler).matmul
 	case ops.Conv2DOp:
-		return byType(n, (*compiler).conv, nil)
+		return byType(n, (*compiler).conv, (*compiler).forward64)
 	case ops.Conv2DInputGradOp:
-		return byType(n, (*compiler).convInputGrad, nil)
+		return byType(n, (*compiler).convInputGrad, (*compiler).inputGrad64)
 	case ops.Conv2DWeightGradOp:
-		return byType(n, (*compiler).convWeightGrad, nil)
+		return byType(n, (*compiler).convWeightGrad, (*compiler).weightGrad64)
 	case ops.MaxPool2DOp:
 		return byType(n, (*compiler).maxPool, (*compiler).maxPool64)
 	case ops.MaxPool2DGradOp:
@@ -64,13 +64,9 @@ func kernelOf(n *accel.Node) emitFunc {
 	case ops.ReduceOp:
 		return (*compiler).reduce
 	case ops.SoftmaxOp:
-		if _, _, last := lastAxis(n.Out[0].Shape, o.Axis); last {
-			return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
-		}
+		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
 	case ops.SoftmaxGradOp:
-		if _, _, last := lastAxis(n.Out[0].Shape, o.Axis); last {
-			return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.SoftmaxGrad) }
-		}
+		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.SoftmaxGrad) }
 	case ops.TransposeOp:
 		return (*compiler).transpose
 	case ops.SliceOp:
@@ -98,9 +94,10 @@ func kernelOf(n *accel.Node) emitFunc {
 	case ops.ArgMaxOp:
 		return (*compiler).argMax
 	case ops.TopKOp:
-		if !o.Smallest {
-			return (*compiler).topK
+		if o.Smallest {
+			return (*compiler).bottomK
 		}
+		return (*compiler).topK
 	case ops.OneHotOp:
 		return (*compiler).oneHot
 	case ops.CrossEntropyOp:

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/ops"
@@ -13,10 +15,29 @@ type emitFunc func(c *compiler, i int) error
 // byType is the emitter of an operation on images: float32 runs blocked, and so do 16-bit floats, which are converted; float64 has plain
 // loops.
 func byType(n *accel.Node, blocked, plain64 emitFunc) emitFunc {
+	run := blocked
 	if n.Args[0].DType == tensor.F64 {
-		return plain64
+		run = plain64
 	}
-	return blocked
+	return func(c *compiler, i int) error {
+		if c.nothing(i) {
+			return nil
+		}
+		return run(c, i)
+	}
+}
+
+// nothing reports whether an operand or a result of a node is empty; its results are zeros, then, if they have any element.
+func (c *compiler) nothing(i int) bool {
+	n := &c.g.Nodes[i]
+	empty := func(s tensor.Spec) bool { return s.Shape.Size() == 0 }
+	if !slices.ContainsFunc(n.Args, empty) && !slices.ContainsFunc(n.Out, empty) {
+		return false
+	}
+	for k, s := range n.Out {
+		c.consts[out(i, k)] = ops.FillOp{Spec: s}
+	}
+	return true
 }
 
 // image is a value [n, c, ...] in blocked form, in float32.

@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"
@@ -100,6 +103,49 @@ func (c *compiler) topK(i int) error {
 	}
 	c.emit("top-k", k, []int{i}, []view{all(x)}, []view{all(y), all(c.make(out(i, 1)))})
 	return done()
+}
+
+// bottomK emits the smallest of each row: of equal ones the first comes first, and NaN comes behind all numbers.
+func (c *compiler) bottomK(i int) error {
+	n := &c.g.Nodes[i]
+	rows, size, _ := lastAxis(n.Args[0].Shape, int8(n.Args[0].Shape.Rank()-1))
+	return c.simple(i, "bottom-k", &bottomKernel{d: n.Args[0].DType, rows: rows, n: size, k: n.Op.(ops.TopKOp).K, order: make([]int, size)})
+}
+
+type bottomKernel struct {
+	d          tensor.DType
+	rows, n, k int
+	order      []int
+}
+
+func (k *bottomKernel) Run(pool *work.Pool, in, out [][]byte) error {
+	x, size := tensorOf(tensor.SpecOf(k.d, k.rows*k.n), in[0]), k.d.Size()
+	less := func(i, j int) int { return cmp.Compare(x.Int(i), x.Int(j)) }
+	if k.d.Float() {
+		less = func(i, j int) int {
+			a, b := x.At(i), x.At(j)
+			if a != a || b != b {
+				return -cmp.Compare(a, b) // which puts NaN first
+			}
+			return cmp.Compare(a, b)
+		}
+	}
+	for r := range k.rows {
+		for i := range k.order {
+			k.order[i] = r*k.n + i
+		}
+		slices.SortStableFunc(k.order, less)
+		for p, i := range k.order[:k.k] {
+			at := r*k.k + p
+			if out[0] != nil {
+				copy(out[0][at*size:(at+1)*size], in[0][i*size:])
+			}
+			if out[1] != nil {
+				bytesOf[int64](out[1])[at] = int64(i - r*k.n)
+			}
+		}
+	}
+	return nil
 }
 
 // oneHot emits rows of zeros with a one.

@@ -47,15 +47,43 @@ func lastAxis(s tensor.Shape, axis int8) (rows, n int, last bool) {
 	return rows, n, int(axis) == s.Rank()-1
 }
 
-// softmax emits softmax or its gradient over the last axis.
+// softmax emits softmax or its gradient. Another axis than the last is moved there and back.
 func (c *compiler) softmax(i int, axis int8, op vec.RowOp) error {
 	n := &c.g.Nodes[i]
-	rows, cols, _ := lastAxis(n.Out[0].Shape, axis)
-	k, err := vec.NewRows(c.d.level, op, computed(n.Out[0].DType), rows, cols)
+	s, d := n.Out[0].Shape, computed(n.Out[0].DType)
+	outer, size, inner := around(s, axis)
+	k, err := vec.NewRows(c.d.level, op, d, outer*inner, size)
 	if err != nil {
 		return err
 	}
-	return c.simpleFloat(i, op.String()+" "+c.d.level.String(), k)
+	name := op.String() + " " + c.d.level.String()
+	if inner == 1 || s.Size() == 0 {
+		return c.simpleFloat(i, name, k)
+	}
+	rows, cols := tensor.Of(outer, inner, size), vec.Layout{Size: s.Size()}
+	cols.Strides[0], cols.Strides[1], cols.Strides[2] = size*inner, 1, inner
+	in := make([]view, len(n.In))
+	for x, e := range n.In {
+		v, err := c.needFloat(e)
+		if err != nil {
+			return err
+		}
+		t := c.scratch(s.Size() * d.Size())
+		if err := c.move(i, d, rows, t, vec.Dense(rows), v, cols); err != nil {
+			return err
+		}
+		in[x] = all(t)
+	}
+	t := c.scratch(s.Size() * d.Size())
+	c.emit(name, k, []int{i}, in, []view{all(t)})
+	y, done, err := c.makeFloat(out(i, 0))
+	if err != nil {
+		return err
+	}
+	if err := c.move(i, d, rows, y, cols, t, vec.Dense(rows)); err != nil {
+		return err
+	}
+	return done()
 }
 
 // crossEntropy emits the loss of each row, and their mean.
