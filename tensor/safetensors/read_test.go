@@ -135,7 +135,7 @@ func TestSound(t *testing.T) {
 		"an escaped backslash": {file(`{"\\ud800":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, 1), []string{`\ud800`}},
 		"U+FFFD itself":        {file(`{"�\ufffd":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, 1), []string{"��"}},
 		"the empty name":       {file(`{"":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, 1), []string{""}},
-		"huge but empty":       {file(`{"a":{"dtype":"F32","shape":[1099511627776,0,1099511627776],"data_offsets":[0,0]}}`, 0), []string{"a"}},
+		"huge but empty":       {file(`{"a":{"dtype":"F32","shape":[1099511627776,1099511627776,0],"data_offsets":[0,0]}}`, 0), []string{"a"}},
 	} {
 		f, err := read(c.file)
 		if err != nil {
@@ -283,6 +283,23 @@ func TestFlippedBit(t *testing.T) {
 			case !errors.Is(err, safetensors.ErrFormat) && !errors.Is(err, safetensors.ErrNoChecksum):
 				t.Fatalf("bit %d of byte %d: %v", bit, i, err)
 			}
+		}
+	}
+}
+
+// TestOtherMeaning gives the same bytes another type, shape, name or text: the checksum covers these too.
+func TestOtherMeaning(t *testing.T) {
+	whole := sample(t)
+	for from, to := range map[string]string{`"F32","shape":[3,1]`: `"I32","shape":[3,1]`, `[3,1]`: `[1,3]`, `"i32"`: `"j32"`, `"12"`: `"21"`, `"step"`: `"stop"`} {
+		if bytes.Count(whole, []byte(from)) != 1 {
+			t.Fatalf("%s is not there once", from)
+		}
+		f, err := read(bytes.Replace(whole, []byte(from), []byte(to), 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Verify(); !errors.Is(err, safetensors.ErrFormat) || !strings.Contains(err.Error(), "checksum") {
+			t.Errorf("%s for %s: %v", to, from, err)
 		}
 	}
 }

@@ -93,8 +93,11 @@ func TestBytes(t *testing.T) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Error(diff)
 	}
-	if len(header)%8 != 0 {
-		t.Errorf("a header of %d bytes", len(header))
+	for n := range 8 {
+		b.Reset()
+		if err := safetensors.Write(&b, nil, map[string]string{"a": strings.Repeat("x", n)}); err != nil || b.Len()%8 != 0 {
+			t.Errorf("%d characters: the data start at byte %d, %v", n, b.Len(), err)
+		}
 	}
 }
 
@@ -185,8 +188,10 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 0; n < whole.Len(); n += 1 + n {
-		if err := safetensors.Write(&limited{n}, list, nil); !errors.Is(err, errFull) {
-			t.Errorf("after %d bytes: %v", n, err)
+		for _, room := range []int{n, whole.Len() - 1 - n} {
+			if err := safetensors.Write(&limited{room}, list, nil); !errors.Is(err, errFull) {
+				t.Errorf("after %d bytes: %v", room, err)
+			}
 		}
 	}
 	if err := safetensors.Write(&limited{whole.Len()}, list, nil); err != nil {
