@@ -10,7 +10,7 @@ func overrideAVX2(k *kernels) {
 	k.avgPool, k.avgPoolGrad = avgPoolAVX2, avgPoolGradAVX2
 	k.sums, k.squares, k.normalize = sumsAVX2, squaresAVX2, normalizeAVX2
 	k.normSums, k.normGrad, k.reluGrad = normSumsAVX2, normGradAVX2, reluGradAVX2
-	k.pack4 = pack4AVX2
+	k.transpose4 = transpose4AVX2
 }
 
 func convAVX2(c convCall) {
@@ -104,6 +104,6 @@ func normGradAVX2(n int, dy, y, x, dx, mean, p, q, r []float32) {
 
 func reluGradAVX2(n int, dy, y, dx []float32) { reluGradF32AVX2(n, &dy[0], &y[0], &dx[0]) }
 
-func pack4AVX2(dst []float32, step int, src []float32, stride, k int) {
-	pack4F32AVX2(&dst[0], step, &src[0], stride, k)
+func transpose4AVX2(dst []float32, step int, src []float32, stride, k int) {
+	transpose4F32AVX2(&dst[0], step, &src[0], stride, k)
 }

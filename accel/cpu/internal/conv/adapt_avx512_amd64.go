@@ -10,7 +10,7 @@ func overrideAVX512(k *kernels) {
 	k.avgPool, k.avgPoolGrad = avgPoolAVX512, avgPoolGradAVX512
 	k.sums, k.squares, k.normalize = sumsAVX512, squaresAVX512, normalizeAVX512
 	k.normSums, k.normGrad, k.reluGrad = normSumsAVX512, normGradAVX512, reluGradAVX512
-	k.pack4 = pack4AVX512
+	k.transpose4 = transpose4AVX512
 }
 
 func convAVX512(c convCall) {
@@ -117,6 +117,6 @@ func normGradAVX512(n int, dy, y, x, dx, mean, p, q, r []float32) {
 
 func reluGradAVX512(n int, dy, y, dx []float32) { reluGradF32AVX512(n, &dy[0], &y[0], &dx[0]) }
 
-func pack4AVX512(dst []float32, step int, src []float32, stride, k int) {
-	pack4F32AVX512(&dst[0], step, &src[0], stride, k)
+func transpose4AVX512(dst []float32, step int, src []float32, stride, k int) {
+	transpose4F32AVX512(&dst[0], step, &src[0], stride, k)
 }

@@ -19,13 +19,13 @@ type kernels struct {
 	avgPool     func(poolCall)
 	avgPoolGrad func(poolCall)
 
-	sums      func(n int, x []float32, sums []float64)
-	squares   func(n int, x, mean []float32, sums []float64)
-	normalize func(n int, x, y, mean, scale, bias []float32, floor float32)
-	normSums  func(n int, dy, y, x, mean []float32, sums []float64)       // y is nil without ReLU
-	normGrad  func(n int, dy, y, x, dx, mean, p, q, r []float32)          // y is nil without ReLU
-	reluGrad  func(n int, dy, y, dx []float32)                            //
-	pack4     func(dst []float32, step int, src []float32, stride, k int) // dst[p*step+i] = src[i*stride+p] for i < 4, p < k, a multiple of 4
+	sums       func(n int, x []float32, sums []float64)
+	squares    func(n int, x, mean []float32, sums []float64)
+	normalize  func(n int, x, y, mean, scale, bias []float32, floor float32)
+	normSums   func(n int, dy, y, x, mean []float32, sums []float64)       // y is nil without ReLU
+	normGrad   func(n int, dy, y, x, dx, mean, p, q, r []float32)          // y is nil without ReLU
+	reluGrad   func(n int, dy, y, dx []float32)                            //
+	transpose4 func(dst []float32, step int, src []float32, stride, k int) // dst[p*step+i] = src[i*stride+p] for i < 4, p < k, a multiple of 4
 }
 
 // convCall is one block, or wide blocks, of output channels of some tiles, summed over some blocks of input channels.

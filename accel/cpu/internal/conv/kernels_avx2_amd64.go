@@ -112,7 +112,7 @@ func normGradReLUF32AVX2(n int, dy *float32, y *float32, x *float32, dx *float32
 //go:noescape
 func reluGradF32AVX2(n int, dy *float32, y *float32, dx *float32)
 
-// pack4F32AVX2 transposes 4 rows of k values, a multiple of 4: dst[p*step+i] = src[i*stride+p].
+// transpose4F32AVX2 transposes 4 rows of k > 0 values, a multiple of 4: dst[p*step+i] = src[i*stride+p].
 //
 //go:noescape
-func pack4F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+func transpose4F32AVX2(dst *float32, step int, src *float32, stride int, k int)

@@ -2642,9 +2642,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func pack4F32AVX2(dst *float32, step int, src *float32, stride int, k int)
-// Requires: AVX, MMX+
-TEXT ·pack4F32AVX2(SB), NOSPLIT, $0-40
+// func transpose4F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+// Requires: AVX
+TEXT ·transpose4F32AVX2(SB), NOSPLIT, $0-40
 	MOVQ    dst+0(FP), AX
 	MOVQ    step+8(FP), CX
 	SHLQ    $0x02, CX
@@ -2654,41 +2654,33 @@ TEXT ·pack4F32AVX2(SB), NOSPLIT, $0-40
 	MOVQ    k+32(FP), SI
 	LEAQ    (DX)(BX*1), DI
 	LEAQ    (DX)(BX*2), R8
-	SHRQ    $0x02, SI
-	JZ      done
 	PCALIGN $0x20
 
 loop:
-	VMOVUPS    (DX), X0
-	PREFETCHT0 (DX)(BX*8)
-	VMOVUPS    (DI), X1
-	PREFETCHT0 (DI)(BX*8)
-	VMOVUPS    (R8), X2
-	PREFETCHT0 (R8)(BX*8)
-	VMOVUPS    (DI)(BX*2), X3
-	PREFETCHT0 (DI)(BX*8)
-	VUNPCKLPS  X1, X0, X4
-	VUNPCKHPS  X1, X0, X0
-	VUNPCKLPS  X3, X2, X1
-	VUNPCKHPS  X3, X2, X2
-	VUNPCKLPD  X1, X4, X3
-	VMOVUPS    X3, (AX)
-	ADDQ       CX, AX
-	VUNPCKHPD  X1, X4, X1
-	VMOVUPS    X1, (AX)
-	ADDQ       CX, AX
-	VUNPCKLPD  X2, X0, X1
-	VMOVUPS    X1, (AX)
-	ADDQ       CX, AX
-	VUNPCKHPD  X2, X0, X0
-	VMOVUPS    X0, (AX)
-	ADDQ       CX, AX
-	ADDQ       $0x10, DX
-	ADDQ       $0x10, DI
-	ADDQ       $0x10, R8
-	DECQ       SI
-	JNZ        loop
-
-done:
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DI), X1
+	VMOVUPS   (R8), X2
+	VMOVUPS   (DI)(BX*2), X3
+	VUNPCKLPS X1, X0, X4
+	VUNPCKLPS X3, X2, X5
+	VUNPCKHPS X1, X0, X0
+	VUNPCKHPS X3, X2, X1
+	VUNPCKLPD X5, X4, X2
+	VMOVUPS   X2, (AX)
+	ADDQ      CX, AX
+	VUNPCKHPD X5, X4, X2
+	VMOVUPS   X2, (AX)
+	ADDQ      CX, AX
+	VUNPCKLPD X1, X0, X2
+	VMOVUPS   X2, (AX)
+	ADDQ      CX, AX
+	VUNPCKHPD X1, X0, X0
+	VMOVUPS   X0, (AX)
+	ADDQ      CX, AX
+	ADDQ      $0x10, DX
+	ADDQ      $0x10, DI
+	ADDQ      $0x10, R8
+	SUBQ      $0x04, SI
+	JNZ       loop
 	VZEROUPPER
 	RET

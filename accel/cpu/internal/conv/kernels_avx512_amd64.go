@@ -132,7 +132,7 @@ func normGradReLUF32AVX512(n int, dy *float32, y *float32, x *float32, dx *float
 //go:noescape
 func reluGradF32AVX512(n int, dy *float32, y *float32, dx *float32)
 
-// pack4F32AVX512 transposes 4 rows of k values, a multiple of 4: dst[p*step+i] = src[i*stride+p].
+// transpose4F32AVX512 transposes 4 rows of k > 0 values, a multiple of 4: dst[p*step+i] = src[i*stride+p].
 //
 //go:noescape
-func pack4F32AVX512(dst *float32, step int, src *float32, stride int, k int)
+func transpose4F32AVX512(dst *float32, step int, src *float32, stride int, k int)

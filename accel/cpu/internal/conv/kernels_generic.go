@@ -9,7 +9,7 @@ func genericKernels() *kernels {
 		conv: convGeneric, first: firstGeneric, wgrad: wgradGeneric, firstWgrad: firstWgradGeneric,
 		maxPool: maxPoolGeneric, maxPoolGrad: maxPoolGradGeneric, avgPool: avgPoolGeneric, avgPoolGrad: avgPoolGradGeneric,
 		sums: sumsGeneric, squares: squaresGeneric, normalize: normalizeGeneric,
-		normSums: normSumsGeneric, normGrad: normGradGeneric, reluGrad: reluGradGeneric, pack4: pack4Generic,
+		normSums: normSumsGeneric, normGrad: normGradGeneric, reluGrad: reluGradGeneric, transpose4: transpose4Generic,
 	}
 }
 
@@ -252,7 +252,7 @@ func reluGradGeneric(n int, dy, y, dx []float32) {
 	}
 }
 
-func pack4Generic(dst []float32, step int, src []float32, stride, k int) {
+func transpose4Generic(dst []float32, step int, src []float32, stride, k int) {
 	for p := range k {
 		for i := range 4 {
 			dst[p*step+i] = src[i*stride+p]

@@ -36,7 +36,7 @@ func transpose(k *kernels, dst []float32, step int, src []float32, stride, rows,
 	i, whole := 0, n&^3
 	for ; i+4 <= rows; i += 4 {
 		if whole > 0 {
-			k.pack4(dst[i:], step, src[i*stride:], stride, whole)
+			k.transpose4(dst[i:], step, src[i*stride:], stride, whole)
 		}
 		for j := whole; j < n; j++ {
 			d, s := dst[j*step+i:][:4], src[i*stride+j:]
