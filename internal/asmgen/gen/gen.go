@@ -16,14 +16,17 @@ type Package struct {
 	Name    string
 	Dir     string     // relative to the repository's root
 	kernels func(*gen) // describes all kernels of the package for one instruction set
+
+	// NEON prints the assembly and the stubs of those for arm64, if it has any.
+	NEON func() (asm, stubs string)
 }
 
 // Packages lists every package with generated kernels.
 var Packages = []Package{
-	{"gemm", "accel/cpu/internal/gemm", (*gen).gemmKernels},
-	{"limit", "accel/cpu/internal/limit", (*gen).limitKernels},
-	{"conv", "accel/cpu/internal/conv", (*gen).convKernels},
-	{"vec", "accel/cpu/internal/vec", (*gen).vecKernels},
+	{"gemm", "accel/cpu/internal/gemm", (*gen).gemmKernels, gemmNEON},
+	{"limit", "accel/cpu/internal/limit", (*gen).limitKernels, nil},
+	{"conv", "accel/cpu/internal/conv", (*gen).convKernels, nil},
+	{"vec", "accel/cpu/internal/vec", (*gen).vecKernels, nil},
 }
 
 // Find returns the package of that name.
@@ -91,6 +94,7 @@ type gen struct {
 	fault     Fault
 	constants map[uint32]Mem // by the bits of the value
 	masks     *Mem           // window of AVX2 masks
+	vectors   map[string]Mem // by name
 }
 
 // function starts a kernel. Every kernel is a leaf without a frame.

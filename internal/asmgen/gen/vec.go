@@ -57,6 +57,9 @@ func (g *gen) vecKernels() {
 	}
 	g.where()
 	g.stream()
+	g.philox()
+	g.unit()
+	g.dropout()
 
 	g.sum()
 	g.dot()

@@ -95,12 +95,7 @@ func (g *gen) expSum() {
 	g.function("expSumF32", "func(dst *float32, acc *float64, a *float32, m float32, n int)",
 		"stores e**(a-m) and adds it up. dst may be a."+accumulates)
 	dst, acc, a, n := g.arg("dst"), g.arg("acc"), g.arg("a"), g.arg("n")
-	m := g.vec()
-	p, err := g.Param("m").Resolve()
-	if err != nil {
-		panic(err) // the signature above has it
-	}
-	g.VBROADCASTSS(p.Addr, m)
+	m := g.argument("m")
 	exp := g.exp()
 	sum := g.accumulators(1, 2)
 	g.sweep(n, 1, func(i int, k mask) {

@@ -12,6 +12,20 @@ var laneOpcodes = map[string]func(*Machine, *inst){
 	"VDIVPS":    floats(func(b, a float32) float32 { return a / b }),
 	"VSQRTPS":   unary(func(a float32) uint32 { return math.Float32bits(float32(math.Sqrt(float64(a)))) }),
 	"VCVTDQ2PS": ints1(func(a uint32) uint32 { return math.Float32bits(float32(int32(a))) }),
+	"VPSRLD":    ints(func(n, a uint32) uint32 { return a >> n }),
+	"VPCMPGTD": func(m *Machine, in *inst) {
+		b, a := m.vector(&in.args[0], in.args[1].lanes()), m.vector(&in.args[1], in.args[1].lanes())
+		m.putMask(in, func(i int) bool { return int32(a[i]) > int32(b[i]) })
+	},
+	"VPADDQ":   quads(func(b, a uint64) uint64 { return a + b }),
+	"VPMULUDQ": quads(func(b, a uint64) uint64 { return a & math.MaxUint32 * (b & math.MaxUint32) }),
+	"VPSRLQ":   shiftQuads(func(n, a uint64) uint64 { return a >> n }),
+	"VPSLLQ":   shiftQuads(func(n, a uint64) uint64 { return a << n }),
+	"VPBROADCASTQ": func(m *Machine, in *inst) {
+		at := m.address(&in.args[0])
+		v := [2]uint32{m.load32(at), m.load32(at + 4)}
+		m.each(in, func(i int) uint32 { return v[i&1] })
+	},
 	"VPCMPEQD": func(m *Machine, in *inst) {
 		b, a := m.vector(&in.args[0], in.args[1].lanes()), m.vector(&in.args[1], in.args[1].lanes())
 		m.putMask(in, func(i int) bool { return a[i] == b[i] })
@@ -129,3 +143,22 @@ func extract(m *Machine, in *inst) {
 	from := int(in.args[0].imm) * in.args[2].lanes()
 	m.each(in, func(i int) uint32 { return a[from+i] })
 }
+
+// quads runs f on the 64-bit lanes of two sources.
+func quads(f func(b, a uint64) uint64) func(*Machine, *inst) {
+	return func(m *Machine, in *inst) {
+		n := in.args[2].lanes()
+		b, a := m.vector(&in.args[0], n), m.vector(&in.args[1], n)
+		m.each(in, func(i int) uint32 { return uint32(f(quad(&b, i/2), quad(&a, i/2)) >> (32 * (i & 1))) })
+	}
+}
+
+// shiftQuads runs f on an immediate and the 64-bit lanes of a source.
+func shiftQuads(f func(n, a uint64) uint64) func(*Machine, *inst) {
+	return func(m *Machine, in *inst) {
+		a := m.vector(&in.args[1], in.args[2].lanes())
+		m.each(in, func(i int) uint32 { return uint32(f(uint64(in.args[0].imm), quad(&a, i/2)) >> (32 * (i & 1))) })
+	}
+}
+
+func quad(v *[16]uint32, i int) uint64 { return uint64(v[2*i]) | uint64(v[2*i+1])<<32 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cortado-ml/cortado/internal/asmgen/gen"
 	"github.com/cortado-ml/cortado/internal/asmgen/interp"
 	"github.com/cortado-ml/cortado/internal/exact"
+	"github.com/cortado-ml/cortado/internal/philox"
 )
 
 // lengths has whole vectors, pairs of them and tails, at every level.
@@ -291,6 +292,51 @@ func TestVecColumnSum(t *testing.T) {
 				run(t, "columnSum", p, &m, at(acc), at(a), stride, rows, n)
 				same(t, fmt.Sprintf("sums of %d rows of %d", rows, n), doubles(acc), want)
 			}
+		}
+	})
+}
+
+func TestVecRandom(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		const key, step, block = 0x123456789abcdef0, 0xfedcba9876543210, 1<<32 - 5 // the counter carries
+		p := program(t, "vec", isa, "philox")
+		for _, n := range []int{1, 3} {
+			words := n * 4 * isa.Lanes
+			var m interp.Machine
+			dst := sink(&m, words)
+			run(t, "philox", p, &m, at(dst), key, int(step-1<<64), block, n)
+			for i := range words {
+				b := uint64(block + i/4)
+				want := philox.Cipher([4]uint32{uint32(b), uint32(b >> 32), step & math.MaxUint32, step >> 32}, [2]uint32{key & math.MaxUint32, key >> 32})
+				if got := binary.LittleEndian.Uint32(dst.Data[4*i:]); got != want[i%4] {
+					t.Fatalf("word %d is %08x, want %08x", i, got, want[i%4])
+				}
+			}
+		}
+		unit, dropout := program(t, "vec", isa, "unitF32"), program(t, "vec", isa, "dropoutF32")
+		r := rand.New(rand.NewPCG(1, 2))
+		for _, n := range lengths {
+			words, bits, want := make([]uint32, n), make([]float32, n), make([]float32, n)
+			for i := range words {
+				words[i] = r.Uint32()
+				if i == 1 {
+					words[i] = math.MaxUint32
+				}
+				bits[i], want[i] = math.Float32frombits(words[i]), philox.Uniform32(words[i])
+			}
+			var m interp.Machine
+			dst := sink(&m, n)
+			run(t, "unit", unit, &m, at(dst), at(m.Floats("a", bits)), n)
+			equal(t, "unit", dst.Floats(), want)
+			const least = 1 << 23
+			x := operands(r, n, 0)
+			for i := range want {
+				want[i] = choose(words[i]>>8 >= least, x[i]/0.7, 0)
+			}
+			m = interp.Machine{}
+			dst = sink(&m, n)
+			run(t, "dropout", dropout, &m, at(dst), at(m.Floats("a", x)), at(m.Floats("words", bits)), least-1, float32(0.7), n)
+			equal(t, "dropout", dst.Floats(), want)
 		}
 	})
 }

@@ -16,6 +16,7 @@ type Chain struct {
 	// A frame has the uniform values, each uniformBytes long, and then the slots.
 	place []place // by register; of those that do not move, its offset in the frame
 	bytes int     // of a frame
+	words int     // where in a frame random words go
 
 	uniforms []load        // uniform inputs, read once for a part
 	prologue []instruction // uniform results, computed once for a part
@@ -92,6 +93,7 @@ func (c *Chain) Do(part int) {
 			f.ptr[r] = unsafe.Add(base, p.at)
 		}
 	}
+	f.words = unsafe.Add(base, c.words)
 	once := walk{n: []int{uniformLen}, stride: []int{0}}
 	for _, l := range c.uniforms {
 		once.size = l.size
@@ -143,7 +145,7 @@ func (c *Chain) doBlock(f *frame, base unsafe.Pointer, start, n int, first bool)
 
 // do runs the kernel on n elements, of which the first is number start.
 func (in *instruction) do(f *frame, start, n int) {
-	f.call = call{dst: f.ptr[in.dst], step: in.step, n: n, start: start, instr: in.instr}
+	f.call = call{dst: f.ptr[in.dst], step: in.step, n: n, start: start, instr: in.instr, words: f.words}
 	for j := range in.args {
 		f.call.src[j] = f.ptr[in.src[j]]
 	}

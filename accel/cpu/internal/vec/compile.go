@@ -270,7 +270,13 @@ func (c *compiler) size() {
 			c.place[r].at = start[c.place[r].at]
 		}
 	}
-	c.bytes = at
+	// Last, random words. Without any this may be the end of the frame, so there is always one more line.
+	c.words, c.bytes = at, at+alignment
+	for _, s := range c.body {
+		if k := ops[s.instr.Op].kind; k == random || k == mask {
+			c.bytes = at + wordBytes(c.block)
+		}
+	}
 }
 
 // lcm is the least common multiple.

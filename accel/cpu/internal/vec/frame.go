@@ -7,10 +7,11 @@ import (
 
 // frame is the working memory of one part of a step. Parts run on any number of goroutines, each with a frame of its own.
 type frame struct {
-	buf  []byte            // aligned to 64 bytes
-	acc  [maxLanes]float64 // partial results of reductions
-	call call              // of the instruction being run
-	ptr  []unsafe.Pointer  // of each register of a chain
+	buf   []byte            // aligned to 64 bytes
+	acc   [maxLanes]float64 // partial results of reductions
+	call  call              // of the instruction being run
+	ptr   []unsafe.Pointer  // of each register of a chain
+	words unsafe.Pointer    // room for random words, in buf, of a chain that draws them
 }
 
 // frames keeps frames for reuse: there are as many as parts have run at once.
@@ -33,7 +34,7 @@ func newFrame(bytes, registers int) *frame {
 // free forgets the caller's memory and gives the frame back.
 func (f *frame) free() {
 	clear(f.ptr)
-	f.call = call{}
+	f.call, f.words = call{}, nil
 	frames.Put(f)
 }
 

@@ -15,6 +15,8 @@ type call struct {
 	n     int
 	start int // the first element's number in the chain
 	instr *Instr
+
+	words unsafe.Pointer // room for wordBytes, where the chain draws random numbers
 }
 
 // kernel does a call, which it may change.
@@ -30,6 +32,12 @@ type table[T float] struct {
 	compare [numOps]func(dst *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes
 	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int)   // n is a multiple of lanes; nil for the plain loop
 	stream  func(dst, src *byte, n int)                            // n is a multiple of 64, dst aligned to 64; nil where memory has no way past the caches
+
+	// philox stores n times 4*lanes words: the blocks from that number on. unit makes multiples of 2^-24 of words, which it reads as the bits of a.
+	// dropout is a/kept where a word, shifted right by 8, is greater than below, else 0.
+	philox  func(dst *uint32, key, step, block uint64, n int)
+	unit    func(dst, a *float32, n int)
+	dropout func(dst, a *T, words *uint32, below int, kept T, n int)
 
 	// The reductions store partial results, as many as lanes.
 	lanes  int
@@ -74,12 +82,15 @@ func lookup(l isa.Level, in *Instr, args [3]tensor.DType) kernel {
 	case selection:
 		return whereKernel(l, args[1])
 	case random:
-		return randomKernel(in.Op)
+		if in.Op == Normal {
+			return normal
+		}
+		return f32At(l).uniform
 	case mask:
 		if t == tensor.F64 {
-			return dropout[float64]
+			return dropoutKernel(f64At(l))
 		}
-		return dropout[float32]
+		return dropoutKernel(f32At(l))
 	}
 	switch t {
 	case tensor.F32:

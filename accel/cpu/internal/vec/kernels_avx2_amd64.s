@@ -2100,6 +2100,414 @@ loop:
 	VZEROUPPER
 	RET
 
+// func philoxAVX2(dst *uint32, key uint64, step uint64, block uint64, n int)
+// Requires: AVX, AVX2
+TEXT ·philoxAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+32(FP), CX
+	VPBROADCASTQ block+24(FP), Y0
+	VPADDQ       order<>+0(SB), Y0, Y0
+	VPBROADCASTQ block+24(FP), Y1
+	VPADDQ       order<>+0(SB), Y1, Y1
+	VPADDQ       set<>+0(SB), Y1, Y1
+	PCALIGN      $0x20
+
+loop:
+	VPBROADCASTQ key+8(FP), Y2
+	VPSRLQ       $0x20, Y2, Y3
+	VPBROADCASTQ step+16(FP), Y6
+	VPSRLQ       $0x20, Y6, Y7
+	VMOVAPS      Y0, Y4
+	VPSRLQ       $0x20, Y4, Y5
+	VPADDQ       sets<>+0(SB), Y0, Y0
+	VPBROADCASTQ step+16(FP), Y10
+	VPSRLQ       $0x20, Y10, Y11
+	VMOVAPS      Y1, Y8
+	VPSRLQ       $0x20, Y8, Y9
+	VPADDQ       sets<>+0(SB), Y1, Y1
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y13
+	VXORPS       Y2, Y5, Y5
+	VXORPS       Y3, Y7, Y7
+	VPSRLQ       $0x20, Y13, Y4
+	VPSRLQ       $0x20, Y12, Y6
+	VXORPS       Y5, Y4, Y4
+	VXORPS       Y7, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y7
+	VXORPS       Y2, Y9, Y9
+	VXORPS       Y3, Y11, Y11
+	VPSRLQ       $0x20, Y7, Y8
+	VPSRLQ       $0x20, Y5, Y10
+	VXORPS       Y9, Y8, Y8
+	VXORPS       Y11, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y11
+	VXORPS       Y2, Y13, Y13
+	VXORPS       Y3, Y12, Y12
+	VPSRLQ       $0x20, Y11, Y4
+	VPSRLQ       $0x20, Y9, Y6
+	VXORPS       Y13, Y4, Y4
+	VXORPS       Y12, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y13
+	VXORPS       Y2, Y7, Y7
+	VXORPS       Y3, Y5, Y5
+	VPSRLQ       $0x20, Y13, Y8
+	VPSRLQ       $0x20, Y12, Y10
+	VXORPS       Y7, Y8, Y8
+	VXORPS       Y5, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y7
+	VXORPS       Y2, Y11, Y11
+	VXORPS       Y3, Y9, Y9
+	VPSRLQ       $0x20, Y7, Y4
+	VPSRLQ       $0x20, Y5, Y6
+	VXORPS       Y11, Y4, Y4
+	VXORPS       Y9, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y11
+	VXORPS       Y2, Y13, Y13
+	VXORPS       Y3, Y12, Y12
+	VPSRLQ       $0x20, Y11, Y8
+	VPSRLQ       $0x20, Y9, Y10
+	VXORPS       Y13, Y8, Y8
+	VXORPS       Y12, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y13
+	VXORPS       Y2, Y7, Y7
+	VXORPS       Y3, Y5, Y5
+	VPSRLQ       $0x20, Y13, Y4
+	VPSRLQ       $0x20, Y12, Y6
+	VXORPS       Y7, Y4, Y4
+	VXORPS       Y5, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y7
+	VXORPS       Y2, Y11, Y11
+	VXORPS       Y3, Y9, Y9
+	VPSRLQ       $0x20, Y7, Y8
+	VPSRLQ       $0x20, Y5, Y10
+	VXORPS       Y11, Y8, Y8
+	VXORPS       Y9, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y11
+	VXORPS       Y2, Y13, Y13
+	VXORPS       Y3, Y12, Y12
+	VPSRLQ       $0x20, Y11, Y4
+	VPSRLQ       $0x20, Y9, Y6
+	VXORPS       Y13, Y4, Y4
+	VXORPS       Y12, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y13
+	VXORPS       Y2, Y7, Y7
+	VXORPS       Y3, Y5, Y5
+	VPSRLQ       $0x20, Y13, Y8
+	VPSRLQ       $0x20, Y12, Y10
+	VXORPS       Y7, Y8, Y8
+	VXORPS       Y5, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y7
+	VXORPS       Y2, Y11, Y11
+	VXORPS       Y3, Y9, Y9
+	VPSRLQ       $0x20, Y7, Y4
+	VPSRLQ       $0x20, Y5, Y6
+	VXORPS       Y11, Y4, Y4
+	VXORPS       Y9, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y11
+	VXORPS       Y2, Y13, Y13
+	VXORPS       Y3, Y12, Y12
+	VPSRLQ       $0x20, Y11, Y8
+	VPSRLQ       $0x20, Y9, Y10
+	VXORPS       Y13, Y8, Y8
+	VXORPS       Y12, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y13
+	VXORPS       Y2, Y7, Y7
+	VXORPS       Y3, Y5, Y5
+	VPSRLQ       $0x20, Y13, Y4
+	VPSRLQ       $0x20, Y12, Y6
+	VXORPS       Y7, Y4, Y4
+	VXORPS       Y5, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y7
+	VXORPS       Y2, Y11, Y11
+	VXORPS       Y3, Y9, Y9
+	VPSRLQ       $0x20, Y7, Y8
+	VPSRLQ       $0x20, Y5, Y10
+	VXORPS       Y11, Y8, Y8
+	VXORPS       Y9, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y11
+	VXORPS       Y2, Y13, Y13
+	VXORPS       Y3, Y12, Y12
+	VPSRLQ       $0x20, Y11, Y4
+	VPSRLQ       $0x20, Y9, Y6
+	VXORPS       Y13, Y4, Y4
+	VXORPS       Y12, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y13
+	VXORPS       Y2, Y7, Y7
+	VXORPS       Y3, Y5, Y5
+	VPSRLQ       $0x20, Y13, Y8
+	VPSRLQ       $0x20, Y12, Y10
+	VXORPS       Y7, Y8, Y8
+	VXORPS       Y5, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y7
+	VXORPS       Y2, Y11, Y11
+	VXORPS       Y3, Y9, Y9
+	VPSRLQ       $0x20, Y7, Y4
+	VPSRLQ       $0x20, Y5, Y6
+	VXORPS       Y11, Y4, Y4
+	VXORPS       Y9, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y11
+	VXORPS       Y2, Y13, Y13
+	VXORPS       Y3, Y12, Y12
+	VPSRLQ       $0x20, Y11, Y8
+	VPSRLQ       $0x20, Y9, Y10
+	VXORPS       Y13, Y8, Y8
+	VXORPS       Y12, Y10, Y10
+	VPADDD       c9e3779b9<>+0(SB), Y2, Y2
+	VPADDD       cbb67ae85<>+0(SB), Y3, Y3
+	VPMULUDQ     cd2511f53<>+0(SB), Y4, Y12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y6, Y13
+	VXORPS       Y2, Y7, Y7
+	VXORPS       Y3, Y5, Y5
+	VPSRLQ       $0x20, Y13, Y4
+	VPSRLQ       $0x20, Y12, Y6
+	VXORPS       Y7, Y4, Y4
+	VXORPS       Y5, Y6, Y6
+	VPMULUDQ     cd2511f53<>+0(SB), Y8, Y5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Y10, Y7
+	VXORPS       Y2, Y11, Y11
+	VXORPS       Y3, Y9, Y9
+	VPSRLQ       $0x20, Y7, Y8
+	VPSRLQ       $0x20, Y5, Y10
+	VXORPS       Y11, Y8, Y8
+	VXORPS       Y9, Y10, Y10
+	VANDPS       low<>+0(SB), Y4, Y4
+	VPSLLQ       $0x20, Y13, Y13
+	VORPS        Y4, Y13, Y13
+	VANDPS       low<>+0(SB), Y6, Y6
+	VPSLLQ       $0x20, Y12, Y12
+	VORPS        Y6, Y12, Y12
+	VUNPCKLPD    Y12, Y13, Y2
+	VUNPCKHPD    Y12, Y13, Y3
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	VANDPS       low<>+0(SB), Y8, Y8
+	VPSLLQ       $0x20, Y7, Y7
+	VORPS        Y8, Y7, Y7
+	VANDPS       low<>+0(SB), Y10, Y10
+	VPSLLQ       $0x20, Y5, Y5
+	VORPS        Y10, Y5, Y5
+	VUNPCKLPD    Y5, Y7, Y2
+	VUNPCKHPD    Y5, Y7, Y3
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	ADDQ         $+128, AX
+	DECQ         CX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+DATA order<>+0(SB)/8, $0x0000000000000000
+DATA order<>+8(SB)/8, $0x0000000000000002
+DATA order<>+16(SB)/8, $0x0000000000000001
+DATA order<>+24(SB)/8, $0x0000000000000003
+GLOBL order<>(SB), RODATA|NOPTR, $32
+
+DATA set<>+0(SB)/8, $0x0000000000000004
+DATA set<>+8(SB)/8, $0x0000000000000004
+DATA set<>+16(SB)/8, $0x0000000000000004
+DATA set<>+24(SB)/8, $0x0000000000000004
+GLOBL set<>(SB), RODATA|NOPTR, $32
+
+DATA sets<>+0(SB)/8, $0x0000000000000008
+DATA sets<>+8(SB)/8, $0x0000000000000008
+DATA sets<>+16(SB)/8, $0x0000000000000008
+DATA sets<>+24(SB)/8, $0x0000000000000008
+GLOBL sets<>(SB), RODATA|NOPTR, $32
+
+DATA cd2511f53<>+0(SB)/4, $0xd2511f53
+DATA cd2511f53<>+4(SB)/4, $0xd2511f53
+DATA cd2511f53<>+8(SB)/4, $0xd2511f53
+DATA cd2511f53<>+12(SB)/4, $0xd2511f53
+DATA cd2511f53<>+16(SB)/4, $0xd2511f53
+DATA cd2511f53<>+20(SB)/4, $0xd2511f53
+DATA cd2511f53<>+24(SB)/4, $0xd2511f53
+DATA cd2511f53<>+28(SB)/4, $0xd2511f53
+GLOBL cd2511f53<>(SB), RODATA|NOPTR, $32
+
+DATA ccd9e8d57<>+0(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+4(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+8(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+12(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+16(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+20(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+24(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+28(SB)/4, $0xcd9e8d57
+GLOBL ccd9e8d57<>(SB), RODATA|NOPTR, $32
+
+DATA c9e3779b9<>+0(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+4(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+8(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+12(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+16(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+20(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+24(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+28(SB)/4, $0x9e3779b9
+GLOBL c9e3779b9<>(SB), RODATA|NOPTR, $32
+
+DATA cbb67ae85<>+0(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+4(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+8(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+12(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+16(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+20(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+24(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+28(SB)/4, $0xbb67ae85
+GLOBL cbb67ae85<>(SB), RODATA|NOPTR, $32
+
+DATA low<>+0(SB)/8, $0x00000000ffffffff
+DATA low<>+8(SB)/8, $0x00000000ffffffff
+DATA low<>+16(SB)/8, $0x00000000ffffffff
+DATA low<>+24(SB)/8, $0x00000000ffffffff
+GLOBL low<>(SB), RODATA|NOPTR, $32
+
+// func unitF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·unitF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS c33800000<>+0(SB), Y0
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS   (CX), Y1
+	VPSRLD    $0x08, Y1, Y1
+	VCVTDQ2PS Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	VMOVUPS   32(CX), Y1
+	VPSRLD    $0x08, Y1, Y1
+	VCVTDQ2PS Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VMOVUPS   Y1, 32(AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, CX
+	SUBQ      $+16, DX
+	JGE       wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS   (CX), Y1
+	VPSRLD    $0x08, Y1, Y1
+	VCVTDQ2PS Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	SUBQ      $+8, DX
+	JGE       loop
+
+tail:
+	ADDQ       $+8, DX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y1
+	VMASKMOVPS (CX), Y1, Y2
+	VPSRLD     $0x08, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c33800000<>+0(SB)/4, $0x33800000
+DATA c33800000<>+4(SB)/4, $0x33800000
+DATA c33800000<>+8(SB)/4, $0x33800000
+DATA c33800000<>+12(SB)/4, $0x33800000
+DATA c33800000<>+16(SB)/4, $0x33800000
+DATA c33800000<>+20(SB)/4, $0x33800000
+DATA c33800000<>+24(SB)/4, $0x33800000
+DATA c33800000<>+28(SB)/4, $0x33800000
+GLOBL c33800000<>(SB), RODATA|NOPTR, $32
+
+// func dropoutF32AVX2(dst *float32, a *float32, words *uint32, below int, kept float32, n int)
+// Requires: AVX, AVX2
+TEXT ·dropoutF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         words+16(FP), DX
+	MOVQ         n+40(FP), BX
+	VBROADCASTSS kept+32(FP), Y1
+	VPBROADCASTD below+24(FP), Y0
+	VXORPS       Y2, Y2, Y2
+	SUBQ         $+8, BX
+	JL           tail
+	PCALIGN      $0x20
+
+loop:
+	VMOVUPS   (DX), Y4
+	VMOVUPS   (CX), Y3
+	VPSRLD    $0x08, Y4, Y4
+	VDIVPS    Y1, Y3, Y3
+	VPCMPGTD  Y0, Y4, Y4
+	VBLENDVPS Y4, Y3, Y2, Y3
+	VMOVUPS   Y3, (AX)
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	ADDQ      $+32, DX
+	SUBQ      $+8, BX
+	JGE       loop
+
+tail:
+	ADDQ       $+8, BX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y3
+	VMASKMOVPS (DX), Y3, Y5
+	VMASKMOVPS (CX), Y3, Y4
+	VPSRLD     $0x08, Y5, Y5
+	VDIVPS     Y1, Y4, Y4
+	VPCMPGTD   Y0, Y5, Y0
+	VBLENDVPS  Y0, Y4, Y2, Y0
+	VMASKMOVPS Y0, Y3, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sumF32AVX2(acc *float64, a *float32, n int)
 // Requires: AVX
 TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24

@@ -112,6 +112,21 @@ func whereF32AVX512(dst *float32, c *uint8, a *float32, b *float32, aStep int, b
 //go:noescape
 func streamAVX512(dst *byte, src *byte, n int)
 
+// philoxAVX512 stores n times 64 words of Philox4x32-10: those of the counters (block, step), (block+1, step) and so on, as in package internal/philox.
+//
+//go:noescape
+func philoxAVX512(dst *uint32, key uint64, step uint64, block uint64, n int)
+
+// unitF32AVX512 turns random words, which it reads as the bits of a, into multiples of 2**-24 in [0, 1). dst may be a.
+//
+//go:noescape
+func unitF32AVX512(dst *float32, a *float32, n int)
+
+// dropoutF32AVX512 takes a / kept where the word, shifted right by 8, is greater than below as a signed number, else 0. dst may be a.
+//
+//go:noescape
+func dropoutF32AVX512(dst *float32, a *float32, words *uint32, below int, kept float32, n int)
+
 // sumF32AVX512 adds up n values. acc is one float64 for each float32 lane of a vector; their sum is the result.
 //
 //go:noescape

@@ -2252,6 +2252,472 @@ loop:
 	VZEROUPPER
 	RET
 
+// func philoxAVX512(dst *uint32, key uint64, step uint64, block uint64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·philoxAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+32(FP), CX
+	VPBROADCASTQ block+24(FP), Z0
+	VPADDQ       order<>+0(SB), Z0, Z0
+	VPBROADCASTQ block+24(FP), Z1
+	VPADDQ       order<>+0(SB), Z1, Z1
+	VPADDQ       set<>+0(SB), Z1, Z1
+	PCALIGN      $0x20
+
+loop:
+	VPBROADCASTQ key+8(FP), Z2
+	VPSRLQ       $0x20, Z2, Z3
+	VPBROADCASTQ step+16(FP), Z6
+	VPSRLQ       $0x20, Z6, Z7
+	VMOVAPS      Z0, Z4
+	VPSRLQ       $0x20, Z4, Z5
+	VPADDQ       sets<>+0(SB), Z0, Z0
+	VPBROADCASTQ step+16(FP), Z10
+	VPSRLQ       $0x20, Z10, Z11
+	VMOVAPS      Z1, Z8
+	VPSRLQ       $0x20, Z8, Z9
+	VPADDQ       sets<>+0(SB), Z1, Z1
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z13
+	VXORPS       Z2, Z5, Z5
+	VXORPS       Z3, Z7, Z7
+	VPSRLQ       $0x20, Z13, Z4
+	VPSRLQ       $0x20, Z12, Z6
+	VXORPS       Z5, Z4, Z4
+	VXORPS       Z7, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z7
+	VXORPS       Z2, Z9, Z9
+	VXORPS       Z3, Z11, Z11
+	VPSRLQ       $0x20, Z7, Z8
+	VPSRLQ       $0x20, Z5, Z10
+	VXORPS       Z9, Z8, Z8
+	VXORPS       Z11, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z11
+	VXORPS       Z2, Z13, Z13
+	VXORPS       Z3, Z12, Z12
+	VPSRLQ       $0x20, Z11, Z4
+	VPSRLQ       $0x20, Z9, Z6
+	VXORPS       Z13, Z4, Z4
+	VXORPS       Z12, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z13
+	VXORPS       Z2, Z7, Z7
+	VXORPS       Z3, Z5, Z5
+	VPSRLQ       $0x20, Z13, Z8
+	VPSRLQ       $0x20, Z12, Z10
+	VXORPS       Z7, Z8, Z8
+	VXORPS       Z5, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z7
+	VXORPS       Z2, Z11, Z11
+	VXORPS       Z3, Z9, Z9
+	VPSRLQ       $0x20, Z7, Z4
+	VPSRLQ       $0x20, Z5, Z6
+	VXORPS       Z11, Z4, Z4
+	VXORPS       Z9, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z11
+	VXORPS       Z2, Z13, Z13
+	VXORPS       Z3, Z12, Z12
+	VPSRLQ       $0x20, Z11, Z8
+	VPSRLQ       $0x20, Z9, Z10
+	VXORPS       Z13, Z8, Z8
+	VXORPS       Z12, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z13
+	VXORPS       Z2, Z7, Z7
+	VXORPS       Z3, Z5, Z5
+	VPSRLQ       $0x20, Z13, Z4
+	VPSRLQ       $0x20, Z12, Z6
+	VXORPS       Z7, Z4, Z4
+	VXORPS       Z5, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z7
+	VXORPS       Z2, Z11, Z11
+	VXORPS       Z3, Z9, Z9
+	VPSRLQ       $0x20, Z7, Z8
+	VPSRLQ       $0x20, Z5, Z10
+	VXORPS       Z11, Z8, Z8
+	VXORPS       Z9, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z11
+	VXORPS       Z2, Z13, Z13
+	VXORPS       Z3, Z12, Z12
+	VPSRLQ       $0x20, Z11, Z4
+	VPSRLQ       $0x20, Z9, Z6
+	VXORPS       Z13, Z4, Z4
+	VXORPS       Z12, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z13
+	VXORPS       Z2, Z7, Z7
+	VXORPS       Z3, Z5, Z5
+	VPSRLQ       $0x20, Z13, Z8
+	VPSRLQ       $0x20, Z12, Z10
+	VXORPS       Z7, Z8, Z8
+	VXORPS       Z5, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z7
+	VXORPS       Z2, Z11, Z11
+	VXORPS       Z3, Z9, Z9
+	VPSRLQ       $0x20, Z7, Z4
+	VPSRLQ       $0x20, Z5, Z6
+	VXORPS       Z11, Z4, Z4
+	VXORPS       Z9, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z11
+	VXORPS       Z2, Z13, Z13
+	VXORPS       Z3, Z12, Z12
+	VPSRLQ       $0x20, Z11, Z8
+	VPSRLQ       $0x20, Z9, Z10
+	VXORPS       Z13, Z8, Z8
+	VXORPS       Z12, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z13
+	VXORPS       Z2, Z7, Z7
+	VXORPS       Z3, Z5, Z5
+	VPSRLQ       $0x20, Z13, Z4
+	VPSRLQ       $0x20, Z12, Z6
+	VXORPS       Z7, Z4, Z4
+	VXORPS       Z5, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z7
+	VXORPS       Z2, Z11, Z11
+	VXORPS       Z3, Z9, Z9
+	VPSRLQ       $0x20, Z7, Z8
+	VPSRLQ       $0x20, Z5, Z10
+	VXORPS       Z11, Z8, Z8
+	VXORPS       Z9, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z11
+	VXORPS       Z2, Z13, Z13
+	VXORPS       Z3, Z12, Z12
+	VPSRLQ       $0x20, Z11, Z4
+	VPSRLQ       $0x20, Z9, Z6
+	VXORPS       Z13, Z4, Z4
+	VXORPS       Z12, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z13
+	VXORPS       Z2, Z7, Z7
+	VXORPS       Z3, Z5, Z5
+	VPSRLQ       $0x20, Z13, Z8
+	VPSRLQ       $0x20, Z12, Z10
+	VXORPS       Z7, Z8, Z8
+	VXORPS       Z5, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z7
+	VXORPS       Z2, Z11, Z11
+	VXORPS       Z3, Z9, Z9
+	VPSRLQ       $0x20, Z7, Z4
+	VPSRLQ       $0x20, Z5, Z6
+	VXORPS       Z11, Z4, Z4
+	VXORPS       Z9, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z9
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z11
+	VXORPS       Z2, Z13, Z13
+	VXORPS       Z3, Z12, Z12
+	VPSRLQ       $0x20, Z11, Z8
+	VPSRLQ       $0x20, Z9, Z10
+	VXORPS       Z13, Z8, Z8
+	VXORPS       Z12, Z10, Z10
+	VPADDD       c9e3779b9<>+0(SB), Z2, Z2
+	VPADDD       cbb67ae85<>+0(SB), Z3, Z3
+	VPMULUDQ     cd2511f53<>+0(SB), Z4, Z12
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z6, Z13
+	VXORPS       Z2, Z7, Z7
+	VXORPS       Z3, Z5, Z5
+	VPSRLQ       $0x20, Z13, Z4
+	VPSRLQ       $0x20, Z12, Z6
+	VXORPS       Z7, Z4, Z4
+	VXORPS       Z5, Z6, Z6
+	VPMULUDQ     cd2511f53<>+0(SB), Z8, Z5
+	VPMULUDQ     ccd9e8d57<>+0(SB), Z10, Z7
+	VXORPS       Z2, Z11, Z11
+	VXORPS       Z3, Z9, Z9
+	VPSRLQ       $0x20, Z7, Z8
+	VPSRLQ       $0x20, Z5, Z10
+	VXORPS       Z11, Z8, Z8
+	VXORPS       Z9, Z10, Z10
+	VANDPS       low<>+0(SB), Z4, Z4
+	VPSLLQ       $0x20, Z13, Z13
+	VORPS        Z4, Z13, Z13
+	VANDPS       low<>+0(SB), Z6, Z6
+	VPSLLQ       $0x20, Z12, Z12
+	VORPS        Z6, Z12, Z12
+	VUNPCKLPD    Z12, Z13, Z2
+	VUNPCKHPD    Z12, Z13, Z3
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z3, 64(AX)
+	VANDPS       low<>+0(SB), Z8, Z8
+	VPSLLQ       $0x20, Z7, Z7
+	VORPS        Z8, Z7, Z7
+	VANDPS       low<>+0(SB), Z10, Z10
+	VPSLLQ       $0x20, Z5, Z5
+	VORPS        Z10, Z5, Z5
+	VUNPCKLPD    Z5, Z7, Z2
+	VUNPCKHPD    Z5, Z7, Z3
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         $+256, AX
+	DECQ         CX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+DATA order<>+0(SB)/8, $0x0000000000000000
+DATA order<>+8(SB)/8, $0x0000000000000004
+DATA order<>+16(SB)/8, $0x0000000000000001
+DATA order<>+24(SB)/8, $0x0000000000000005
+DATA order<>+32(SB)/8, $0x0000000000000002
+DATA order<>+40(SB)/8, $0x0000000000000006
+DATA order<>+48(SB)/8, $0x0000000000000003
+DATA order<>+56(SB)/8, $0x0000000000000007
+GLOBL order<>(SB), RODATA|NOPTR, $64
+
+DATA set<>+0(SB)/8, $0x0000000000000008
+DATA set<>+8(SB)/8, $0x0000000000000008
+DATA set<>+16(SB)/8, $0x0000000000000008
+DATA set<>+24(SB)/8, $0x0000000000000008
+DATA set<>+32(SB)/8, $0x0000000000000008
+DATA set<>+40(SB)/8, $0x0000000000000008
+DATA set<>+48(SB)/8, $0x0000000000000008
+DATA set<>+56(SB)/8, $0x0000000000000008
+GLOBL set<>(SB), RODATA|NOPTR, $64
+
+DATA sets<>+0(SB)/8, $0x0000000000000010
+DATA sets<>+8(SB)/8, $0x0000000000000010
+DATA sets<>+16(SB)/8, $0x0000000000000010
+DATA sets<>+24(SB)/8, $0x0000000000000010
+DATA sets<>+32(SB)/8, $0x0000000000000010
+DATA sets<>+40(SB)/8, $0x0000000000000010
+DATA sets<>+48(SB)/8, $0x0000000000000010
+DATA sets<>+56(SB)/8, $0x0000000000000010
+GLOBL sets<>(SB), RODATA|NOPTR, $64
+
+DATA cd2511f53<>+0(SB)/4, $0xd2511f53
+DATA cd2511f53<>+4(SB)/4, $0xd2511f53
+DATA cd2511f53<>+8(SB)/4, $0xd2511f53
+DATA cd2511f53<>+12(SB)/4, $0xd2511f53
+DATA cd2511f53<>+16(SB)/4, $0xd2511f53
+DATA cd2511f53<>+20(SB)/4, $0xd2511f53
+DATA cd2511f53<>+24(SB)/4, $0xd2511f53
+DATA cd2511f53<>+28(SB)/4, $0xd2511f53
+DATA cd2511f53<>+32(SB)/4, $0xd2511f53
+DATA cd2511f53<>+36(SB)/4, $0xd2511f53
+DATA cd2511f53<>+40(SB)/4, $0xd2511f53
+DATA cd2511f53<>+44(SB)/4, $0xd2511f53
+DATA cd2511f53<>+48(SB)/4, $0xd2511f53
+DATA cd2511f53<>+52(SB)/4, $0xd2511f53
+DATA cd2511f53<>+56(SB)/4, $0xd2511f53
+DATA cd2511f53<>+60(SB)/4, $0xd2511f53
+GLOBL cd2511f53<>(SB), RODATA|NOPTR, $64
+
+DATA ccd9e8d57<>+0(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+4(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+8(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+12(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+16(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+20(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+24(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+28(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+32(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+36(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+40(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+44(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+48(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+52(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+56(SB)/4, $0xcd9e8d57
+DATA ccd9e8d57<>+60(SB)/4, $0xcd9e8d57
+GLOBL ccd9e8d57<>(SB), RODATA|NOPTR, $64
+
+DATA c9e3779b9<>+0(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+4(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+8(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+12(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+16(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+20(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+24(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+28(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+32(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+36(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+40(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+44(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+48(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+52(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+56(SB)/4, $0x9e3779b9
+DATA c9e3779b9<>+60(SB)/4, $0x9e3779b9
+GLOBL c9e3779b9<>(SB), RODATA|NOPTR, $64
+
+DATA cbb67ae85<>+0(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+4(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+8(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+12(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+16(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+20(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+24(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+28(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+32(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+36(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+40(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+44(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+48(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+52(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+56(SB)/4, $0xbb67ae85
+DATA cbb67ae85<>+60(SB)/4, $0xbb67ae85
+GLOBL cbb67ae85<>(SB), RODATA|NOPTR, $64
+
+DATA low<>+0(SB)/8, $0x00000000ffffffff
+DATA low<>+8(SB)/8, $0x00000000ffffffff
+DATA low<>+16(SB)/8, $0x00000000ffffffff
+DATA low<>+24(SB)/8, $0x00000000ffffffff
+DATA low<>+32(SB)/8, $0x00000000ffffffff
+DATA low<>+40(SB)/8, $0x00000000ffffffff
+DATA low<>+48(SB)/8, $0x00000000ffffffff
+DATA low<>+56(SB)/8, $0x00000000ffffffff
+GLOBL low<>(SB), RODATA|NOPTR, $64
+
+// func unitF32AVX512(dst *float32, a *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·unitF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), DX
+	MOVQ    n+16(FP), CX
+	VMOVUPS c33800000<>+0(SB), Z0
+	SUBQ    $+32, CX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS   (DX), Z1
+	VPSRLD    $0x08, Z1, Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (AX)
+	VMOVUPS   64(DX), Z1
+	VPSRLD    $0x08, Z1, Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(AX)
+	ADDQ      $+128, AX
+	ADDQ      $+128, DX
+	SUBQ      $+32, CX
+	JGE       wide
+
+single:
+	ADDQ    $+16, CX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS   (DX), Z1
+	VPSRLD    $0x08, Z1, Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, DX
+	SUBQ      $+16, CX
+	JGE       loop
+
+tail:
+	ADDQ      $+16, CX
+	JZ        done
+	MOVQ      $+1, BX
+	SHLQ      CL, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VPSRLD    $0x08, Z1, Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c33800000<>+0(SB)/4, $0x33800000
+DATA c33800000<>+4(SB)/4, $0x33800000
+DATA c33800000<>+8(SB)/4, $0x33800000
+DATA c33800000<>+12(SB)/4, $0x33800000
+DATA c33800000<>+16(SB)/4, $0x33800000
+DATA c33800000<>+20(SB)/4, $0x33800000
+DATA c33800000<>+24(SB)/4, $0x33800000
+DATA c33800000<>+28(SB)/4, $0x33800000
+DATA c33800000<>+32(SB)/4, $0x33800000
+DATA c33800000<>+36(SB)/4, $0x33800000
+DATA c33800000<>+40(SB)/4, $0x33800000
+DATA c33800000<>+44(SB)/4, $0x33800000
+DATA c33800000<>+48(SB)/4, $0x33800000
+DATA c33800000<>+52(SB)/4, $0x33800000
+DATA c33800000<>+56(SB)/4, $0x33800000
+DATA c33800000<>+60(SB)/4, $0x33800000
+GLOBL c33800000<>(SB), RODATA|NOPTR, $64
+
+// func dropoutF32AVX512(dst *float32, a *float32, words *uint32, below int, kept float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         a+8(FP), DX
+	MOVQ         words+16(FP), BX
+	MOVQ         n+40(FP), CX
+	VBROADCASTSS kept+32(FP), Z1
+	VPBROADCASTD below+24(FP), Z0
+	VPXORD       Z2, Z2, Z2
+	SUBQ         $+16, CX
+	JL           tail
+	PCALIGN      $0x20
+
+loop:
+	VMOVUPS   (BX), Z4
+	VMOVUPS   (DX), Z3
+	VPSRLD    $0x08, Z4, Z4
+	VDIVPS    Z1, Z3, Z3
+	VPCMPGTD  Z0, Z4, K1
+	VBLENDMPS Z3, Z2, K1, Z5
+	VMOVUPS   Z5, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, DX
+	ADDQ      $+64, BX
+	SUBQ      $+16, CX
+	JGE       loop
+
+tail:
+	ADDQ      $+16, CX
+	JZ        done
+	MOVQ      $+1, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (BX), K1, Z4
+	VMOVUPS.Z (DX), K1, Z3
+	VPSRLD    $0x08, Z4, Z4
+	VDIVPS    Z1, Z3, Z3
+	VPCMPGTD  Z0, Z4, K2
+	VBLENDMPS Z3, Z2, K2, Z6
+	VMOVUPS   Z6, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sumF32AVX512(acc *float64, a *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24

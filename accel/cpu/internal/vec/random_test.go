@@ -72,3 +72,25 @@ func dropoutCase[T interface {
 	run(t, compile(t, l, prog), [][]byte{memory(in), memory([]uint64{seed}), memory([]uint64{step})}, [][]byte{memory(got)})
 	exactly(t, "dropout", got, want)
 }
+
+func BenchmarkRandom(b *testing.B) {
+	const n = 64 * 3136
+	x, y := values[float32](source(), n, 1), make([]float32, n)
+	for _, op := range []Op{Uniform, Dropout, Normal} {
+		b.Run(op.String(), func(b *testing.B) {
+			p := &Program{Shape: tensor.Of(n)}
+			r, s, k := p.Input(tensor.F32, p.Shape), p.Input(tensor.I64, tensor.Of()), p.Input(tensor.I64, tensor.Of())
+			args := [3]Reg{s, k}
+			if op == Dropout {
+				args = [3]Reg{r, s, k}
+			}
+			p.Outputs = []Reg{p.Do(Instr{Op: op, Args: args, Imm: 0.3})}
+			c := compile(b, isa.Detect(), p)
+			in, out := [][]byte{memory(x), memory([]uint64{seed}), memory([]uint64{step})}, [][]byte{memory(y)}
+			b.SetBytes(4 * n)
+			for b.Loop() {
+				c.Run(alone, in, out)
+			}
+		})
+	}
+}
