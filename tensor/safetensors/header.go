@@ -239,7 +239,7 @@ func (e entry) bytes() (int64, error) {
 	n := uint64(d.bits)
 	for _, dim := range e.shape {
 		high, low := bits.Mul64(n, uint64(dim))
-		if high != 0 || low > math.MaxInt64 {
+		if high != 0 {
 			return 0, fmt.Errorf("shape %v has more elements than any file", e.shape)
 		}
 		n = low
