@@ -95,23 +95,48 @@ func gemmCase[T float32 | float64](t *testing.T, p *interp.Program, r *rand.Rand
 
 func TestPack(t *testing.T) {
 	atLevels(t, func(t *testing.T, isa gen.ISA) {
-		p := program(t, "gemm", isa, "packF32")
-		r := rand.New(rand.NewPCG(1, 2))
-		const step, stride = 21, 27
-		for k := 4; k <= 17; k++ {
-			src := random(r, (isa.Lanes-1)*stride+k)
-			want := make([]float32, k*step)
-			var mc interp.Machine
-			rs, rd := output(&mc, "src", src), mc.Region("dst", 4*len(want))
-			for q := range k {
-				rd.Allow(4*q*step, 4*isa.Lanes, false, true)
-				for i := range isa.Lanes {
-					rs.Allow(4*(i*stride+q), 4, true, false)
-					want[q*step+i] = src[i*stride+q]
+		for _, rows := range isa.PackRows() {
+			p := program(t, "gemm", isa, fmt.Sprintf("pack%dF32", rows))
+			r := rand.New(rand.NewPCG(1, 2))
+			const step, stride = 21, 27
+			for k := 4; k <= 17; k++ {
+				what := fmt.Sprintf("%d rows, k %d", rows, k)
+				src := random(r, (rows-1)*stride+k)
+				want := make([]float32, k*step)
+				var mc interp.Machine
+				rs, rd := output(&mc, "src", src), mc.Region("dst", 4*len(want))
+				for q := range k {
+					rd.Allow(4*q*step, 4*rows, false, true)
+					for i := range rows {
+						rs.Allow(4*(i*stride+q), 4, true, false)
+						want[q*step+i] = src[i*stride+q]
+					}
 				}
+				run(t, what, p, &mc, at(rd), step, at(rs), stride, k)
+				equal(t, what, rd.Floats(), want)
 			}
-			run(t, fmt.Sprintf("k %d", k), p, &mc, at(rd), step, at(rs), stride, k)
-			equal(t, fmt.Sprintf("k %d", k), rd.Floats(), want)
 		}
+	})
+}
+
+func TestCopyPanels(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		p := program(t, "gemm", isa, "copyPanels")
+		width := 2 * isa.Lanes
+		const k, panels = 5, 3
+		panel, stride := width*k+9, width*panels+5
+		src := random(rand.New(rand.NewPCG(1, 2)), k*stride)
+		want := make([]float32, panels*panel)
+		var mc interp.Machine
+		rs, rd := output(&mc, "src", src), mc.Region("dst", 4*len(want))
+		for q := range k {
+			rs.Allow(4*q*stride, 4*panels*width, true, false)
+			for j := range panels {
+				rd.Allow(4*(j*panel+q*width), 4*width, false, true)
+				copy(want[j*panel+q*width:], src[q*stride+j*width:][:width])
+			}
+		}
+		run(t, "", p, &mc, at(rd), 4*panel, at(rs), 4*stride, panels, k)
+		equal(t, "", rd.Floats(), want)
 	})
 }

@@ -22,10 +22,17 @@ type kernels[T Float] struct {
 	widths  []int       // columns of tiles, descending
 	tiles   [][]tile[T] // by index of height, index of width
 
-	// pack transposes packRows rows of k >= 4 values: dst[p*step+i] =
-	// src[i*stride+p]. Both are zero where the level has none.
-	pack     func(dst *T, step int, src *T, stride, k int)
-	packRows int
+	// copyPanels copies panels of B: piece j of row p, as wide as the widest tile,
+	// goes from src[p*stride+j*width] to dst[j*panel+p*width], in bytes. The generic
+	// level has none.
+	copyPanels func(dst *byte, panel int, src *byte, stride, panels, k int)
+	packs      []pack[T] // by rows, descending; float32 on amd64 only
+}
+
+// pack is a kernel that transposes that many rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+type pack[T Float] struct {
+	rows int
+	run  func(dst *T, step int, src *T, stride, k int)
 }
 
 // height returns the index of the tallest tile with at most so many rows.

@@ -31,8 +31,8 @@ var avx2x32 = &kernels[float32]{
 		{gemm2x2F32AVX2, gemm2x1F32AVX2},
 		{gemm1x2F32AVX2, gemm1x1F32AVX2},
 	},
-	pack:     packF32AVX2,
-	packRows: 8,
+	copyPanels: copyPanelsAVX2,
+	packs:      []pack[float32]{{8, pack8F32AVX2}, {4, pack4F32AVX2}},
 }
 
 var avx2x64 = &kernels[float64]{
@@ -44,6 +44,7 @@ var avx2x64 = &kernels[float64]{
 		{gemm2x2F64AVX2, gemm2x1F64AVX2},
 		{gemm1x2F64AVX2, gemm1x1F64AVX2},
 	},
+	copyPanels: copyPanelsAVX2,
 }
 
 var avx512x32 = &kernels[float32]{
@@ -56,8 +57,8 @@ var avx512x32 = &kernels[float32]{
 		{gemm2x2F32AVX512, gemm2x1F32AVX512},
 		{gemm1x2F32AVX512, gemm1x1F32AVX512},
 	},
-	pack:     packF32AVX512,
-	packRows: 16,
+	copyPanels: copyPanelsAVX512,
+	packs:      []pack[float32]{{16, pack16F32AVX512}, {8, pack8F32AVX512}, {4, pack4F32AVX512}},
 }
 
 var avx512x64 = &kernels[float64]{
@@ -70,4 +71,5 @@ var avx512x64 = &kernels[float64]{
 		{gemm2x2F64AVX512, gemm2x1F64AVX512},
 		{gemm1x2F64AVX512, gemm1x1F64AVX512},
 	},
+	copyPanels: copyPanelsAVX512,
 }

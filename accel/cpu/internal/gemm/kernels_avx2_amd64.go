@@ -82,7 +82,17 @@ func gemm1x2F64AVX2(k int, a *float64, aRow int, aStep int, b *float64, bStep in
 //go:noescape
 func gemm1x1F64AVX2(k int, a *float64, aRow int, aStep int, b *float64, bStep int, c *float64, ldc int, n int, bias *float64, mode int)
 
-// packF32AVX2 transposes 8 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+// pack8F32AVX2 transposes 8 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
 //
 //go:noescape
-func packF32AVX2(dst *float32, step int, src *float32, stride int, k int)
+func pack8F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+
+// pack4F32AVX2 transposes 4 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+//
+//go:noescape
+func pack4F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+
+// copyPanelsAVX2 copies k rows of panels*64 bytes: piece j of row p goes from src[p*stride+j*64] to dst[j*panel+p*64]. panels and k are at least 1.
+//
+//go:noescape
+func copyPanelsAVX2(dst *byte, panel int, src *byte, stride int, panels int, k int)

@@ -3692,9 +3692,9 @@ storeEdge:
 	VZEROUPPER
 	RET
 
-// func packF32AVX2(dst *float32, step int, src *float32, stride int, k int)
+// func pack8F32AVX2(dst *float32, step int, src *float32, stride int, k int)
 // Requires: AVX
-TEXT ·packF32AVX2(SB), NOSPLIT, $0-40
+TEXT ·pack8F32AVX2(SB), NOSPLIT, $0-40
 	MOVQ    dst+0(FP), AX
 	MOVQ    step+8(FP), CX
 	SHLQ    $0x02, CX
@@ -3754,5 +3754,94 @@ loop:
 	JMP   loop
 
 done:
+	VZEROUPPER
+	RET
+
+// func pack4F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+// Requires: AVX
+TEXT ·pack4F32AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    step+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    src+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    k+32(FP), SI
+	LEAQ    (DX)(BX*2), DI
+	ADDQ    BX, DI
+	SUBQ    $0x04, SI
+	PCALIGN $0x40
+
+loop:
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DX)(BX*1), X1
+	VMOVUPS   (DX)(BX*2), X2
+	VMOVUPS   (DI), X3
+	VUNPCKLPS X1, X0, X4
+	VUNPCKLPS X3, X2, X5
+	VUNPCKHPS X1, X0, X0
+	VUNPCKHPS X3, X2, X1
+	VUNPCKLPD X5, X4, X2
+	VMOVUPS   X2, (AX)
+	ADDQ      CX, AX
+	VUNPCKHPD X5, X4, X2
+	VMOVUPS   X2, (AX)
+	ADDQ      CX, AX
+	VUNPCKLPD X1, X0, X2
+	VMOVUPS   X2, (AX)
+	ADDQ      CX, AX
+	VUNPCKHPD X1, X0, X0
+	VMOVUPS   X0, (AX)
+	ADDQ      CX, AX
+	ADDQ      $0x10, DX
+	ADDQ      $0x10, DI
+	SUBQ      $0x04, SI
+	JGE       loop
+
+	// Where one to three steps are left, do the last four again.
+	ADDQ  $0x04, SI
+	JZ    done
+	SUBQ  $0x04, SI
+	MOVQ  CX, R8
+	IMULQ SI, R8
+	ADDQ  R8, AX
+	LEAQ  (DX)(SI*4), DX
+	LEAQ  (DI)(SI*4), DI
+	MOVQ  $+0, SI
+	JMP   loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func copyPanelsAVX2(dst *byte, panel int, src *byte, stride int, panels int, k int)
+// Requires: AVX
+TEXT ·copyPanelsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	MOVQ    src+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    panels+32(FP), SI
+	MOVQ    k+40(FP), DI
+	PCALIGN $0x40
+
+row:
+	MOVQ DX, R8
+	MOVQ AX, R9
+	MOVQ SI, R10
+
+piece:
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	ADDQ    $+64, R8
+	ADDQ    CX, R9
+	DECQ    R10
+	JNZ     piece
+	ADDQ    BX, DX
+	ADDQ    $+64, AX
+	DECQ    DI
+	JNZ     row
 	VZEROUPPER
 	RET

@@ -102,7 +102,22 @@ func gemm1x2F64AVX512(k int, a *float64, aRow int, aStep int, b *float64, bStep 
 //go:noescape
 func gemm1x1F64AVX512(k int, a *float64, aRow int, aStep int, b *float64, bStep int, c *float64, ldc int, n int, bias *float64, mode int)
 
-// packF32AVX512 transposes 16 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+// pack16F32AVX512 transposes 16 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
 //
 //go:noescape
-func packF32AVX512(dst *float32, step int, src *float32, stride int, k int)
+func pack16F32AVX512(dst *float32, step int, src *float32, stride int, k int)
+
+// pack8F32AVX512 transposes 8 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+//
+//go:noescape
+func pack8F32AVX512(dst *float32, step int, src *float32, stride int, k int)
+
+// pack4F32AVX512 transposes 4 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+//
+//go:noescape
+func pack4F32AVX512(dst *float32, step int, src *float32, stride int, k int)
+
+// copyPanelsAVX512 copies k rows of panels*128 bytes: piece j of row p goes from src[p*stride+j*128] to dst[j*panel+p*128]. panels and k are at least 1.
+//
+//go:noescape
+func copyPanelsAVX512(dst *byte, panel int, src *byte, stride int, panels int, k int)

@@ -1,5 +1,7 @@
 package gemm
 
+import "unsafe"
+
 // packStrip packs what tiles do not read in place of B: panels of one width, in
 // which step p of column j lies at p*width+j. Missing columns of the last panel
 // are zero.
@@ -8,9 +10,7 @@ func (x *block[T]) packStrip() {
 	whole := x.j0 + (x.j1-x.j0)/nr*nr
 	switch x.packB {
 	case copied:
-		for p := x.p0; p < x.p1; p++ {
-			x.copyStep(p, whole)
-		}
+		x.copyWhole((whole - x.j0) / nr)
 	case transposed:
 		for j := x.j0; j < whole; j += nr {
 			x.transposePanel(j, nr)
@@ -22,7 +22,7 @@ func (x *block[T]) packStrip() {
 		case x.packB == transposed:
 			x.transposePanel(whole, n)
 		case x.packB == copied || n < w:
-			x.copyRest(whole, n, w)
+			x.copyPanel(whole, n, w)
 		}
 	}
 }
@@ -30,29 +30,27 @@ func (x *block[T]) packStrip() {
 // at returns the place of the packed panel at column j.
 func (x *block[T]) at(j int) []T {
 	if x.packB == direct {
-		return x.packedB
+		return x.packed
 	}
-	return x.packedB[(j-x.j0)/x.kern.widths[0]*x.panelB:]
+	return x.packed[(j-x.j0)/x.kern.widths[0]*x.panelB:]
 }
 
-// copyStep packs step p of all whole panels.
-func (x *block[T]) copyStep(p, whole int) {
-	src := x.b[p*x.LDB+x.j0 : p*x.LDB+whole]
-	nr := x.kern.widths[0]
-	at := (p - x.p0) * nr
-	for ; len(src) > 0; src = src[nr:] {
-		s, d := src[:nr], x.packedB[at:at+nr]
-		// Assigning 16 bytes is one move; a call of copy would cost more than it moves.
-		for len(s) >= 4 && len(d) >= 4 {
-			*(*[4]T)(d) = *(*[4]T)(s)
-			s, d = s[4:], d[4:]
+// copyWhole packs the whole panels.
+func (x *block[T]) copyWhole(panels int) {
+	w := x.kern.widths[0]
+	switch {
+	case panels == 0 || x.p0 == x.p1:
+	case x.kern.copyPanels != nil:
+		x.kern.copyPanels(bytes(x.packed), x.panelB*size[T](), bytes(x.b[x.p0*x.LDB+x.j0:]), x.LDB*size[T](), panels, x.p1-x.p0)
+	default:
+		for j := range panels {
+			x.copyPanel(x.j0+j*w, w, w)
 		}
-		at += x.panelB
 	}
 }
 
-// copyRest packs an incomplete panel of n columns for tiles of width w.
-func (x *block[T]) copyRest(j, n, w int) {
+// copyPanel packs one panel of n columns for tiles of width w.
+func (x *block[T]) copyPanel(j, n, w int) {
 	dst := x.at(j)
 	for p := x.p0; p < x.p1; p++ {
 		d := dst[(p-x.p0)*w:][:w]
@@ -67,14 +65,21 @@ func (x *block[T]) transposePanel(j, n int) {
 	k := x.p1 - x.p0
 	dst := x.at(j)[:w*k]
 	i := 0
-	if r := x.kern.packRows; r > 0 && k >= 4 {
-		for ; i+r <= n; i += r {
-			x.kern.pack(&dst[i], w, &x.b[(j+i)*x.LDB+x.p0], x.LDB, k)
+	if k >= 4 {
+		for _, pack := range x.kern.packs {
+			for ; i+pack.rows <= n; i += pack.rows {
+				pack.run(&dst[i], w, &x.b[(j+i)*x.LDB+x.p0], x.LDB, k)
+			}
+		}
+	}
+	for ; i+4 <= n; i += 4 {
+		s0, s1, s2, s3 := x.row(j+i), x.row(j+i+1), x.row(j+i+2), x.row(j+i+3)
+		for p := range s0 {
+			*(*[4]T)(dst[p*w+i:]) = [4]T{s0[p], s1[p], s2[p], s3[p]}
 		}
 	}
 	for ; i < n; i++ {
-		src := x.b[(j+i)*x.LDB+x.p0:][:k]
-		for p, v := range src {
+		for p, v := range x.row(j + i) {
 			dst[p*w+i] = v
 		}
 	}
@@ -85,28 +90,10 @@ func (x *block[T]) transposePanel(j, n int) {
 	}
 }
 
-// packRows packs rows i to end of A: rows one after the other but a cache line
-// apart or, if they are columns in memory, tile by tile with the values of a
-// step side by side.
-func (x *block[T]) packTiles(i, end int) {
-	k := x.p1 - x.p0
-	if !x.TransA {
-		for dst := x.packedA; i < end; i++ {
-			copy(dst, x.a[i*x.LDA+x.p0:][:k])
-			dst = dst[x.rowA:]
-		}
-		return
-	}
-	for p := range k {
-		src := x.a[(x.p0+p)*x.LDA+i : (x.p0+p)*x.LDA+end]
-		for at := 0; len(src) > 0; {
-			h := x.kern.heights[x.kern.height(len(src))]
-			d := x.packedA[at*x.rowA+p*h:][:h]
-			for j, v := range src[:h] {
-				d[j] = v
-			}
-			src = src[h:]
-			at += h
-		}
-	}
-}
+// row returns the steps of the block from row i of B in memory.
+func (x *block[T]) row(i int) []T { return x.b[i*x.LDB+x.p0 : i*x.LDB+x.p1] }
+
+func bytes[T Float](x []T) *byte { return (*byte)(unsafe.Pointer(unsafe.SliceData(x))) }
+
+// size returns the bytes of a value.
+func size[T Float]() int { return int(unsafe.Sizeof(*new(T))) }

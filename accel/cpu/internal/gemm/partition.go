@@ -1,7 +1,5 @@
 package gemm
 
-import "unsafe"
-
 // What a task packs of B.
 type packing int
 
@@ -11,14 +9,14 @@ const (
 	transposed                // they lie apart
 )
 
-// The blocking follows the caches: a tile of A (height x kBlock) stays in L1
-// while the panels of a strip of B (kBlock x strip) stream past it from L2.
+// Measured on Zen 3 and Zen 4, nothing depends on the blocking as long as a panel
+// of B (kMean x the widest tile) stays in L2: a tile of A streams through L1, and strips
+// may be one panel wide. So K is hardly ever cut, and a task is small.
 const (
-	kMean    = 384
-	stripMax = 256     // columns
-	taskWork = 1 << 20 // multiplications worth a task of its own
-	maxTasks = 64
-	packRows = 96 // rows of A that are packed at once
+	kMean    = 1024
+	taskWork = 1 << 19 // multiplications that are worth a task, at least
+	tasks    = 16      // that rows are cut for
+	rowsMin  = 192     // of a task whose strip others have, too: each packs its own
 )
 
 // partition chooses the blocking from the shape alone.
@@ -26,17 +24,12 @@ func (p *Plan[T]) partition() {
 	if p.M == 0 || p.N == 0 || p.products() == 0 {
 		return
 	}
-	k := p.kern
-	nr, mr := k.widths[0], k.heights[0]
+	nr, mr := p.kern.widths[0], p.kern.heights[0]
 	p.kBlock = split(p.K, kMean, 4)
-
-	// As many tasks as the work is worth: narrower strips first, since a block
-	// of rows would pack B anew.
-	want := min(max(p.M*p.N*p.K*p.products()/taskWork, 1), maxTasks)
-	want = ceil(want, p.products())
-	p.strip = min(stripMax, max(nr, split(p.N, max(p.N/want, 1), nr)))
+	p.strip = min(ceil(taskWork, p.M*nr*max(p.K, 1)), ceil(p.N, nr)) * nr
 	p.strips = ceil(p.N, p.strip)
-	p.rowBlock = max(2*packRows, split(p.M, max(p.M*p.strips/want, 1), mr))
+	rows := max(p.M*p.strips*p.products()/tasks, ceil(taskWork, p.strip*max(p.K, 1)), rowsMin)
+	p.rowBlock = split(p.M, rows, mr)
 	p.rowBlocks = ceil(p.M, p.rowBlock)
 
 	switch {
@@ -45,24 +38,20 @@ func (p *Plan[T]) partition() {
 	case conflicts[T](p.LDB) && p.M > mr || p.M > 4*mr:
 		p.packB = copied
 	}
-	// A cache line lies between panels, and between rows, or those of a
-	// power-of-two block would share their cache sets.
-	line := 64 / int(unsafe.Sizeof(*new(T)))
-	p.rowA, p.panelB = p.kBlock+line, nr*p.kBlock+line
-	if conflicts[T](p.LDA) && p.strip > nr {
-		p.rowsA = min(packRows, p.M)
-	}
-	p.scratch = p.rowsA * p.rowA
+	// A cache line lies between panels, or those of a power-of-two block would
+	// share their cache sets.
+	line := 64 / size[T]()
+	p.panelB = nr*p.kBlock + line
 	if p.packB == direct {
-		p.scratch += p.panelB
+		p.scratch = p.panelB
 	} else {
-		p.scratch += ceil(p.strip, nr) * p.panelB
+		p.scratch = ceil(p.strip, nr) * p.panelB
 	}
 	p.scratch = ceil(p.scratch, line) * line
 }
 
 // conflicts reports whether rows so far apart fall into few sets of the L1 cache.
-func conflicts[T Float](ld int) bool { return ld*int(unsafe.Sizeof(*new(T)))%2048 == 0 }
+func conflicts[T Float](ld int) bool { return ld*size[T]()%2048 == 0 }
 
 // split returns the size, a multiple of unit, of the parts when n is cut into equal parts of about size mean.
 func split(n, mean, unit int) int {

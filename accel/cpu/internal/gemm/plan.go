@@ -19,7 +19,6 @@ type Plan[T Float] struct {
 	rowBlocks, strips       int
 	packB                   packing
 	panelB                  int // values from one packed panel of B to the next
-	rowsA, rowA             int // rows of A that are packed at once, none if zero; values from one to the next
 	scratch                 int // values of one thread
 	lenA, lenB, lenC        int
 

@@ -15,7 +15,7 @@ func (p *Plan[T]) Do(t int) {
 		a:    p.a[a:], b: p.b[b:], c: p.c[c:],
 		i0: i0, i1: min(i0+p.rowBlock, p.M),
 		j0: j0, j1: min(j0+p.strip, p.N),
-		packedA: memory[:p.rowsA*p.rowA], packedB: memory[p.rowsA*p.rowA:],
+		packed: memory,
 	}
 	for p0 := 0; p0 < p.K || p0 == 0; p0 += p.kBlock {
 		x.p0, x.p1 = p0, min(p0+p.kBlock, p.K)
@@ -27,10 +27,10 @@ func (p *Plan[T]) Do(t int) {
 // block is a task under way: rows i0 to i1, columns j0 to j1, steps p0 to p1.
 type block[T Float] struct {
 	*Plan[T]
-	a, b, c          []T // of this product
-	packedA, packedB []T
-	i0, i1, j0, j1   int
-	p0, p1           int
+	a, b, c        []T // of this product
+	packed         []T
+	i0, i1, j0, j1 int
+	p0, p1         int
 }
 
 // multiply computes the tiles of the block: for each tile of rows, all panels of columns.
@@ -48,15 +48,9 @@ func (x *block[T]) multiply() {
 		}
 	}
 	nr := x.kern.widths[0]
-	first, packed, end := x.i0, x.i0, x.i1 // rows from first to packed are packed; no tile crosses end
 	for i := x.i0; i < x.i1; {
-		if x.rowsA > 0 && i == packed {
-			first, packed = i, min(i+x.rowsA, x.i1)
-			x.packTiles(first, packed)
-			end = packed
-		}
-		h := x.kern.height(end - i)
-		a, aRow, aStep := x.tileA(i, first, x.kern.heights[h])
+		h := x.kern.height(x.i1 - i)
+		a, aRow, aStep := x.tileA(i)
 		for j := x.j0; j < x.j1; j += nr {
 			b, bStep := x.panel(j)
 			n := min(nr, x.j1-j)
@@ -71,13 +65,9 @@ func (x *block[T]) multiply() {
 }
 
 // tileA returns where the tile of A at row i starts, and the distances to the
-// next row and step. If A is packed, row first lies at the start.
-func (x *block[T]) tileA(i, first, height int) (a *T, row, step int) {
+// next row and step. Tiles read A where it lies: packing it never paid.
+func (x *block[T]) tileA(i int) (a *T, row, step int) {
 	switch {
-	case x.rowsA > 0 && x.TransA:
-		return unsafe.SliceData(x.packedA[(i-first)*x.rowA:]), 1, height
-	case x.rowsA > 0:
-		return unsafe.SliceData(x.packedA[(i-first)*x.rowA:]), x.rowA, 1
 	case x.K == 0:
 		return nil, 0, 0
 	case x.TransA:

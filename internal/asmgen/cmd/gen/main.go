@@ -6,7 +6,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"go/format"
 	"log"
 	"os"
 	"path/filepath"
@@ -39,6 +41,12 @@ func main() {
 				log.Fatalf("gen: package %s at %s: %v", p.Name, isa.Name, err)
 			}
 		}
+		if p.NEON != nil {
+			asm, stubs := p.NEON()
+			if err := save(p, "neon_arm64", []byte(asm), []byte(stubs)); err != nil {
+				log.Fatalf("gen: package %s at NEON: %v", p.Name, err)
+			}
+		}
 	}
 }
 
@@ -48,23 +56,31 @@ func write(p gen.Package, isa gen.ISA) error {
 	if err != nil {
 		return err
 	}
+	cfg := printer.Config{Name: "internal/asmgen", Pkg: p.Name}
+	asm, err := printer.NewGoAsm(cfg).Print(file)
+	if err != nil {
+		return err
+	}
+	stubs, err := printer.NewStubs(cfg).Print(file)
+	if err != nil {
+		return err
+	}
+	return save(p, strings.ToLower(isa.Name)+"_amd64", asm, stubs)
+}
+
+// save writes the two files of one package at one level.
+func save(p gen.Package, level string, asm, stubs []byte) error {
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		return fmt.Errorf("run it in internal/asmgen: %w", err)
+	}
+	stubs, err := format.Source(stubs)
+	if err != nil {
+		return err
 	}
 	dir := filepath.Join(root, filepath.FromSlash(p.Dir))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	cfg := printer.Config{Name: "internal/asmgen", Pkg: p.Name}
-	base := filepath.Join(dir, "kernels_"+strings.ToLower(isa.Name)+"_amd64")
-	for ext, print := range map[string]printer.Printer{".s": printer.NewGoAsm(cfg), ".go": printer.NewStubs(cfg)} {
-		text, err := print.Print(file)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(base+ext, text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	base := filepath.Join(dir, "kernels_"+level)
+	return errors.Join(os.WriteFile(base+".s", asm, 0o644), os.WriteFile(base+".go", stubs, 0o644))
 }
