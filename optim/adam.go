@@ -1,0 +1,93 @@
+package optim
+
+import (
+	"math"
+
+	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/ops"
+)
+
+// Adam adapts the step to each number. In update t, with the gradient g of a parameter p,
+//
+//	g = g + WeightDecay p
+//	m = m + (1-Beta1) (g - m)
+//	v = Beta2 v + (1-Beta2) g²
+//	p = p - rate/(1-Beta1^t) m / (sqrt(v)/sqrt(1-Beta2^t) + Eps)
+//
+// The state is "exp_avg", which is m, and "exp_avg_sq", which is v. Source: D. P. Kingma and J. Ba, "Adam", 2015, in PyTorch's form.
+type Adam struct {
+	LR          float64  // the rate; 0 means 1e-3
+	Schedule    Schedule // the rate of each update, instead of LR
+	Beta1       float64  // 0 means 0.9
+	Beta2       float64  // 0 means 0.999
+	Eps         float64  // 0 means 1e-8
+	WeightDecay float64  // 0 means none
+	state
+}
+
+// AdamW is Adam with decoupled weight decay: instead of changing g it first takes p = p - rate WeightDecay p. Source: I. Loshchilov and
+// F. Hutter, "Decoupled weight decay regularization", 2019.
+type AdamW struct {
+	LR          float64  // the rate; 0 means 1e-3
+	Schedule    Schedule // the rate of each update, instead of LR
+	Beta1       float64  // 0 means 0.9
+	Beta2       float64  // 0 means 0.999
+	Eps         float64  // 0 means 1e-8
+	WeightDecay float64  // 0 means 0.01; without any it would be Adam
+	state
+}
+
+var adamMoments = []string{"exp_avg", "exp_avg_sq"}
+
+// Init makes the state of new parameters.
+func (o *Adam) Init(params ...*ops.Variable) { o.init(adamMoments, params) }
+
+// Init makes the state of new parameters.
+func (o *AdamW) Init(params ...*ops.Variable) { o.init(adamMoments, params) }
+
+// Update records one update.
+func (o *Adam) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
+	o.adam(t, loss, params, "Adam", o.Schedule, moments{lr: o.LR, beta1: o.Beta1, beta2: o.Beta2, eps: o.Eps, decay: o.WeightDecay})
+}
+
+// Update records one update.
+func (o *AdamW) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
+	decay := orDefault(o.WeightDecay, 0.01)
+	o.adam(t, loss, params, "AdamW", o.Schedule, moments{lr: o.LR, beta1: o.Beta1, beta2: o.Beta2, eps: o.Eps, decay: decay, decoupled: true})
+}
+
+// moments are the hyper-parameters of both.
+type moments struct {
+	lr, beta1, beta2, eps, decay float64
+	decoupled                    bool
+}
+
+func (s *state) adam(t *autograd.Tape, loss ops.Value, params []*ops.Variable, name string, sched Schedule, h moments) {
+	s.init(adamMoments, params)
+	h.beta1, h.beta2, h.eps = orDefault(h.beta1, 0.9), orDefault(h.beta2, 0.999), orDefault(h.eps, 1e-8)
+	n := s.before(t)
+	lr, err := rate(h.lr, 1e-3, sched, n)
+	inf := math.Inf(1)
+	if err = first(err, within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1), within("Eps", h.eps, 0, inf), within("WeightDecay", h.decay, 0, inf)); err != nil {
+		fail(t, name, err)
+		return
+	}
+	step := number{name: "step size", x: lr / (1 - math.Pow(h.beta1, float64(n+1)))}
+	root := number{name: "correction", x: 1 / math.Sqrt(1-math.Pow(h.beta2, float64(n+1)))}
+	keep := number{name: "decay", x: 1 - lr*h.decay}
+	s.each(t, loss, params, func(k *slot, p, g ops.Value) ops.Value {
+		switch {
+		case h.decay == 0:
+		case h.decoupled:
+			p = p.Mul(keep.in(t, p))
+		default:
+			g = g.Add(p.Scale(h.decay))
+		}
+		m, v := t.Var(k.moments[0]), t.Var(k.moments[1])
+		m = m.Add(g.Sub(m).Scale(1 - h.beta1))
+		v = v.Scale(h.beta2).Add(g.Mul(g).Scale(1 - h.beta2))
+		t.Assign(k.moments[0], m)
+		t.Assign(k.moments[1], v)
+		return p.Sub(m.Div(v.Sqrt().Mul(root.in(t, v)).Shift(h.eps)).Mul(step.in(t, m)))
+	})
+}

@@ -1,0 +1,64 @@
+package optim
+
+import (
+	"errors"
+	"math"
+
+	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/ops"
+)
+
+// SGD is stochastic gradient descent. With the gradient g of a parameter p,
+//
+//	g = g + WeightDecay p
+//	m = Momentum m + g
+//	p = p - rate m
+//
+// and with Nesterov the last line subtracts rate (g + Momentum m). Without Momentum there is no m. The state is "momentum_buffer".
+// Source: I. Sutskever and others, "On the importance of initialization and momentum in deep learning", 2013, in PyTorch's form.
+type SGD struct {
+	LR          float64  // the rate; 0 means 1e-3
+	Schedule    Schedule // the rate of each update, instead of LR
+	Momentum    float64  // 0 means none
+	Nesterov    bool     // wants Momentum
+	WeightDecay float64  // 0 means none
+	state
+}
+
+// Init makes the state of new parameters.
+func (o *SGD) Init(params ...*ops.Variable) {
+	if o.Momentum == 0 {
+		o.init(nil, params)
+	} else {
+		o.init([]string{"momentum_buffer"}, params)
+	}
+}
+
+// Update records one update.
+func (o *SGD) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
+	o.Init(params...)
+	lr, err := rate(o.LR, 1e-3, o.Schedule, o.before(t))
+	if o.Nesterov && o.Momentum == 0 && err == nil {
+		err = errors.New("Nesterov wants Momentum")
+	}
+	if err = first(err, within("Momentum", o.Momentum, 0, 1), within("WeightDecay", o.WeightDecay, 0, math.Inf(1))); err != nil {
+		fail(t, "SGD", err)
+		return
+	}
+	step := number{name: "rate", x: lr}
+	o.each(t, loss, params, func(k *slot, p, g ops.Value) ops.Value {
+		if o.WeightDecay != 0 {
+			g = g.Add(p.Scale(o.WeightDecay))
+		}
+		if o.Momentum != 0 {
+			m := t.Var(k.moments[0]).Scale(o.Momentum).Add(g)
+			t.Assign(k.moments[0], m)
+			if o.Nesterov {
+				g = g.Add(m.Scale(o.Momentum))
+			} else {
+				g = m
+			}
+		}
+		return p.Sub(g.Mul(step.in(t, g)))
+	})
+}
