@@ -45,17 +45,11 @@ func NewFirst(level isa.Level, s Shape, e Epilogue) (*First, error) {
 	}
 	f := &First{Shape: s, Epilogue: e, k: kernelsOf(level), m: newMargin(s), bias: make([]float32, s.Out().Blocks()*Block)}
 	out := s.Out()
-	planned := map[region]firstRegion{}
-	rs := regions(s.N, out.H, out.W, firstPixels)
-	for _, r := range rs {
-		kind, ok := planned[r.kind()]
-		if !ok {
-			kind = f.planRegion(r)
-			planned[r.kind()] = kind
-		}
-		kind.region = r
-		f.regions = append(f.regions, kind)
-	}
+	rs := regions(s.In(), out, firstPixels)
+	shared(f.m.grid, rs, f.planRegion, func(r region, planned firstRegion) {
+		planned.region = r
+		f.regions = append(f.regions, planned)
+	})
 	if e.Pool {
 		f.pool = newFusedPool(f.k, out, rs, e.ReLU)
 	}
@@ -85,7 +79,7 @@ func (f *First) planRegion(r region) firstRegion {
 		cut(px, f.k.big, f.k.small, func(px []point) {
 			t := firstTile{taps: taps}
 			for _, q := range px {
-				t.in = append(t.in, int32(4*f.origin(q)))
+				t.in = append(t.in, int32(4*f.origin(r, q)))
 				t.out = append(t.out, bytes(outPixel(q)))
 			}
 			planned.tiles = append(planned.tiles, t)
@@ -97,8 +91,10 @@ func (f *First) planRegion(r region) firstRegion {
 // tap is the offset of a tap in planes of the input, in values; with origin it makes an index.
 func (s Shape) tap(c, kh, kw int) int { return (c*s.H+kh-s.Top)*s.W + kw - s.Left }
 
-// origin is what all taps of a pixel of the output share.
-func (s Shape) origin(q point) int { return (q.n*s.Cin*s.H+q.y*s.SH)*s.W + q.x*s.SW }
+// origin is what all taps of a pixel of the output share, from row base of the region's first image.
+func (s Shape) origin(r region, q point) int {
+	return (q.n*s.Cin*s.H+q.y*s.SH-r.base)*s.W + q.x*s.SW
+}
 
 // Result is the shape of the output, after the pool if there is one.
 func (f *First) Result() Tensor {
@@ -184,7 +180,7 @@ func (t *firstTask) Do(i int) {
 	for column := 0; column < out.Blocks(); column += f.k.wide {
 		wide := min(f.k.wide, out.Blocks()-column)
 		c := firstCall{
-			tiles: r.tiles, x: t.x[r.n*f.Cin*f.H*f.W:], w: t.w[column*f.panel():],
+			tiles: r.tiles, x: t.x[(r.n*f.Cin*f.H+r.base)*f.W:], w: t.w[column*f.panel():],
 			wPlane: f.panel(), yPlane: out.Plane(), wide: wide,
 		}
 		if t.bias != nil {

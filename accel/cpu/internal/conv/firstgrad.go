@@ -44,15 +44,9 @@ func NewFirstWeightGradient(level isa.Level, s Shape) (*FirstWeightGradient, err
 	}
 	g := &FirstWeightGradient{Shape: s, k: kernelsOf(level), m: newMargin(s)}
 	out := s.Out()
-	planned := map[region][]firstSum{}
-	for _, r := range regions(s.N, out.H, out.W, chunkPixels) {
-		sums, ok := planned[r.kind()]
-		if !ok {
-			sums = g.plan(r)
-			planned[r.kind()] = sums
-		}
+	shared(g.m.grid, regions(s.In(), out, chunkPixels), g.plan, func(r region, sums []firstSum) {
 		g.chunks = append(g.chunks, firstChunk{r, sums})
-	}
+	})
 	g.columns = ceil(out.Blocks(), 2)
 	g.pieces = piecesOf(g.columns, len(g.chunks))
 	return g, nil
@@ -83,7 +77,7 @@ func (g *FirstWeightGradient) plan(r region) []firstSum {
 					for k := range alone {
 						all = all && inside(q, row+k)
 					}
-					pair := []int32{int32(4 * g.origin(q)), bytes((n*out.H+y)*out.W + x)}
+					pair := []int32{int32(4 * g.origin(r, q)), bytes((n*r.rows+y-r.row)*out.W + x)}
 					if all {
 						together.pairs = append(together.pairs, pair...)
 						continue
@@ -139,8 +133,8 @@ func (t *firstWeightTask) Do(i int) {
 	dw := t.scratch[piece*g.len()+column*g.panel():]
 	c := firstWgradCall{dyPlane: out.Plane(), dwPlane: g.panel(), wide: min(2, out.Blocks()-column), add: true}
 	for _, chunk := range g.chunks[piece*len(g.chunks)/g.pieces : (piece+1)*len(g.chunks)/g.pieces] {
-		c.x = t.x[chunk.n*g.Cin*g.H*g.W:]
-		c.dy = t.dy[column*out.Plane()+chunk.n*out.H*out.W*Block:]
+		c.x = t.x[(chunk.n*g.Cin*g.H+chunk.base)*g.W:]
+		c.dy = t.dy[column*out.Plane()+(chunk.n*out.H+chunk.row)*out.W*Block:]
 		for _, sum := range chunk.sums {
 			c.taps, c.pairs, c.dw = sum.taps, sum.pairs, dw[sum.row*Block:]
 			g.k.firstWgrad(c)

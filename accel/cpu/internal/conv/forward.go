@@ -125,17 +125,15 @@ func newFusedPool(k *kernels, in Tensor, rs []region, relu bool) *fusedPool {
 	oh, ow := in.H/2, in.W/2
 	p := &fusedPool{k: k, out: Tensor{in.N, in.C, oh, ow}, relu: relu}
 	g := grid{forwardAxis(oh, in.H, 2, 2, 0), forwardAxis(ow, in.W, 2, 2, 0)}
-	planned := map[region][]poolClass{}
+	var pooled []region
 	for _, r := range rs {
 		p.stripe = max(p.stripe, r.pixels(in.W)*Block)
-		pooled := region{r.n, r.images, r.row / 2, r.rows / 2}
-		classes, ok := planned[r.kind()]
-		if !ok {
-			classes = window.plan(g, pooled, r.row, r.rows, in.W, oh, ow)
-			planned[r.kind()] = classes
-		}
-		p.regions = append(p.regions, pooledRegion{pooled, classes})
+		pooled = append(pooled, region{n: r.n, images: r.images, row: r.row / 2, rows: r.rows / 2})
 	}
+	// The input is one region, so its images have as many rows as that.
+	shared(g, pooled, func(r region) []poolClass { return window.plan(g, r, rs[len(p.regions)].rows, in.W) }, func(r region, classes []poolClass) {
+		p.regions = append(p.regions, pooledRegion{r, classes})
+	})
 	return p
 }
 

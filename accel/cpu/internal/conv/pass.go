@@ -28,16 +28,11 @@ func newPass(k *kernels, g grid, in, out Tensor, kernelWidth, taps int) *pass {
 	p.passes = ceil(blocks, panelBlocks(g))
 	p.kb = ceil(blocks, max(1, p.passes))
 	p.columns = ceil(out.Blocks(), k.wide)
-	planned := map[region]plannedRegion{}
-	for _, r := range regions(out.N, out.H, out.W, regionTarget(out.Pixels()*p.columns)) {
-		kind, ok := planned[r.kind()]
-		if !ok {
-			kind = p.planRegion(g, r, kernelWidth)
-			planned[r.kind()] = kind
-		}
-		kind.region = r
-		p.regions = append(p.regions, kind)
-	}
+	rs := regions(in, out, regionTarget(max(in.Pixels(), out.Pixels())*p.columns))
+	shared(g, rs, func(r region) plannedRegion { return p.planRegion(g, r, kernelWidth) }, func(r region, planned plannedRegion) {
+		planned.region = r
+		p.regions = append(p.regions, planned)
+	})
 	return p
 }
 
@@ -85,7 +80,7 @@ func (p *pass) planRegion(g grid, r region, kernelWidth int) plannedRegion {
 				for j, kw := range colTaps {
 					t.table = append(t.table, int32(4*(kh*kernelWidth+kw)*p.kb*Block*Block))
 					for _, q := range px {
-						t.table = append(t.table, bytes((q.n*p.in.H+g.rows[q.y][i].src)*p.in.W+g.cols[q.x][j].src))
+						t.table = append(t.table, bytes((q.n*p.in.H+g.rows[q.y][i].src-r.base)*p.in.W+g.cols[q.x][j].src))
 					}
 				}
 			}
@@ -150,7 +145,7 @@ func (p *pass) do(i int, y []float32, yPlane int, x, w, bias []float32, relu boo
 		tiles: r.tiles, y: y, bias: bias, wide: wide,
 		xPlane: p.in.Plane(), yPlane: yPlane, wPlane: p.passes * p.panel(),
 	}
-	first := r.n * p.in.H * p.in.W * Block
+	first := (r.n*p.in.H + r.base) * p.in.W * Block
 	for k := range p.passes {
 		from := k * p.kb
 		c.x = x[from*c.xPlane+first:]

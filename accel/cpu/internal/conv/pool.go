@@ -23,7 +23,7 @@ type Pool struct {
 	task poolTask
 }
 
-// pooledRegion is a region of whole images with the classes of its kind.
+// pooledRegion is a region with the classes of its kind.
 type pooledRegion struct {
 	region
 	classes []poolClass
@@ -66,15 +66,9 @@ func newPool(level isa.Level, in Tensor, w Window, countPad bool) (*Pool, error)
 	p.pooling = pooling{w, countPad}
 	p.tiled = w == Window{KH: w.KH, KW: w.KW, SH: w.KH, SW: w.KW} && in.H%w.KH == 0 && in.W%w.KW == 0
 	g := w.forwardGrid(in.H, in.W)
-	planned := map[region][]poolClass{}
-	for _, r := range regions(in.N, oh, ow, max(1, oh*ow)) {
-		classes, ok := planned[r.kind()]
-		if !ok {
-			classes = p.plan(g, r, 0, in.H, in.W, oh, ow)
-			planned[r.kind()] = classes
-		}
+	shared(g, wholeImages(p.Out), func(r region) []poolClass { return p.plan(g, r, in.H, in.W) }, func(r region, classes []poolClass) {
 		p.regions = append(p.regions, pooledRegion{r, classes})
-	}
+	})
 	return p, nil
 }
 
@@ -84,9 +78,8 @@ type pooling struct {
 	countPad bool
 }
 
-// plan makes the tables of the region of the output. The input's images are h x
-// w pixels large and start with row firstRow; pixels of the output count from the region's first.
-func (p pooling) plan(g grid, r region, firstRow, h, w, oh, ow int) []poolClass {
+// plan makes the tables of a region of the output. The input's images have h rows of w pixels.
+func (p pooling) plan(g grid, r region, h, w int) []poolClass {
 	var classes []poolClass
 	g.eachClass(r, func(rowTaps, colTaps []int, px []point) {
 		var c poolClass
@@ -96,8 +89,8 @@ func (p pooling) plan(g grid, r region, firstRow, h, w, oh, ow int) []poolClass 
 			}
 		}
 		for _, q := range px {
-			y, x := g.rows[q.y][0].src-firstRow, g.cols[q.x][0].src
-			c.pixels = append(c.pixels, bytes((q.n*h+y)*w+x), bytes((q.n*r.rows+q.y-r.row)*ow+q.x))
+			y, x := g.rows[q.y][0].src-r.base, g.cols[q.x][0].src
+			c.pixels = append(c.pixels, bytes((q.n*h+y)*w+x), bytes((q.n*r.rows+q.y-r.row)*len(g.cols)+q.x))
 		}
 		classes = append(classes, c)
 	})
@@ -165,14 +158,14 @@ func (t *poolTask) Do(i int) {
 	r := &p.regions[i%len(p.regions)]
 	block := i / len(p.regions)
 	c := t.poolCall
-	xAt := block*p.In.Plane() + r.n*p.In.H*p.In.W*Block
+	images := t.x[block*p.In.Plane()+r.n*p.In.H*p.In.W*Block:]
 	yAt := block*p.Out.Plane() + r.n*p.Out.H*p.Out.W*Block
-	c.x, c.y = t.x[xAt:], t.y[yAt:]
+	c.x, c.y = images[r.base*p.In.W*Block:], t.y[yAt:]
 	if t.win != nil {
 		c.win = t.win[yAt:]
 	}
 	if t.gradient && !p.tiled {
-		clear(c.x[:r.images*p.In.H*p.In.W*Block])
+		clear(images[:p.In.H*p.In.W*Block])
 		c.add = true
 	}
 	for k := range r.classes {

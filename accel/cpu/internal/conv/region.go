@@ -1,37 +1,54 @@
 package conv
 
+import (
+	"fmt"
+	"math"
+)
+
 // region is what one task computes: some images from the n-th on, or some rows
-// of one image. Tables count from the first pixel of image n, so regions of the
-// same kind share them.
+// of one image. base is the first row of the input that it reads. Tables count
+// from the region's first pixel of the output, and from row base of the input.
 type region struct {
 	n, images int
 	row, rows int
+	base      int
 }
 
-// regions cuts a batch of n images of h x w pixels into regions of about target
-// pixels. Where images are cut, the number of rows is even.
-func regions(n, h, w, target int) []region {
+// regions cuts the output of a batch into regions. Each should have about target
+// pixels of the input or of the output, whichever has more. Where images are cut,
+// the number of rows is even.
+func regions(in, out Tensor, target int) []region {
 	var rs []region
-	if h*w > 2*target && h > 2 {
-		rows := max(2, target/w&^1)
-		for i := range n {
-			for r := 0; r < h; r += rows {
-				rs = append(rs, region{i, 1, r, min(rows, h-r)})
+	image := max(in.H*in.W, out.H*out.W, 1)
+	if image > 2*target && out.H > 2 {
+		rows := max(2, target*out.H/image&^1)
+		for n := range out.N {
+			for r := 0; r < out.H; r += rows {
+				rs = append(rs, region{n: n, images: 1, row: r, rows: min(rows, out.H-r)})
 			}
 		}
 		return rs
 	}
-	images := max(1, target/max(1, h*w))
-	if images < n { // equal groups waste nothing at the end
+	images := max(1, target/image)
+	if images < out.N { // equal groups waste nothing at the end
 		for k := images; k > images/2; k-- {
-			if n%k == 0 {
+			if out.N%k == 0 {
 				images = k
 				break
 			}
 		}
 	}
-	for i := 0; i < n; i += images {
-		rs = append(rs, region{i, min(images, n-i), 0, h})
+	for n := 0; n < out.N; n += images {
+		rs = append(rs, region{n: n, images: min(images, out.N-n), rows: out.H})
+	}
+	return rs
+}
+
+// wholeImages makes a region of each image.
+func wholeImages(t Tensor) []region {
+	rs := make([]region, t.N)
+	for n := range rs {
+		rs[n] = region{n: n, images: 1, rows: t.H}
 	}
 	return rs
 }
@@ -39,10 +56,40 @@ func regions(n, h, w, target int) []region {
 // pixels is the number of pixels of a region of images that are w wide.
 func (r region) pixels(w int) int { return r.images * r.rows * w }
 
-// kind is a region without its place: regions of one kind share their tables.
-func (r region) kind() region {
-	r.n = 0
-	return r
+// place sets the region's base, and returns a key that it shares with the regions that have the same tables.
+func (g grid) place(r *region) (key string) {
+	rows := g.rows[r.row : r.row+r.rows]
+	r.base = math.MaxInt
+	for _, links := range rows {
+		for _, l := range links {
+			r.base = min(r.base, l.src)
+		}
+	}
+	if r.base == math.MaxInt {
+		r.base = 0
+	}
+	b := fmt.Appendf(nil, "%d images", r.images)
+	for _, links := range rows {
+		b = append(b, '\n')
+		for _, l := range links {
+			b = fmt.Appendf(b, "%d %d ", l.k, l.src-r.base)
+		}
+	}
+	return string(b)
+}
+
+// shared calls plan for the first region of each kind, and use for every region with what plan returned for its kind.
+func shared[T any](g grid, rs []region, plan func(r region) T, use func(r region, planned T)) {
+	kinds := map[string]T{}
+	for _, r := range rs {
+		key := g.place(&r)
+		planned, ok := kinds[key]
+		if !ok {
+			planned = plan(r)
+			kinds[key] = planned
+		}
+		use(r, planned)
+	}
 }
 
 // point is a pixel of an image of a region.

@@ -28,7 +28,8 @@ type chunk struct {
 	pairs [][]int32
 }
 
-// chunkPixels is about how many pixels of the output a chunk has.
+// chunkPixels is about how many pixels of the output a chunk has: with those of
+// the input that they need, they should fill half of the first cache.
 const chunkPixels = 160
 
 // minParts is how many parts the work should have, if the batch allows it.
@@ -42,15 +43,9 @@ func NewWeightGradient(level isa.Level, s Shape) (*WeightGradient, error) {
 	g := &WeightGradient{Shape: s, k: kernelsOf(level)}
 	out := s.Out()
 	g.m = newMargin(s)
-	planned := map[region][][]int32{}
-	for _, r := range regions(s.N, out.H, out.W, chunkPixels) {
-		pairs, ok := planned[r.kind()]
-		if !ok {
-			pairs = g.m.pairs(r, s.KH, s.KW, func(n, y, x int) int32 { return bytes((n*s.H+y)*s.W + x) }, out)
-			planned[r.kind()] = pairs
-		}
+	shared(g.m.grid, regions(s.In(), out, chunkPixels*min(s.SH*s.SW, 4)), func(r region) [][]int32 { return g.m.pairs(r) }, func(r region, pairs [][]int32) {
 		g.chunks = append(g.chunks, chunk{r, pairs})
-	}
+	})
 	g.columns = ceil(out.Blocks(), g.k.wide)
 	g.pieces = piecesOf(g.columns*s.In().Blocks(), len(g.chunks))
 	return g, nil
@@ -59,17 +54,16 @@ func NewWeightGradient(level isa.Level, s Shape) (*WeightGradient, error) {
 // piecesOf returns into how many pieces a sum over chunks is cut, given the number of parts without that.
 func piecesOf(parts, chunks int) int { return max(1, min(ceil(minParts, max(1, parts)), chunks)) }
 
-// pairs lists for each tap the offsets of the pairs of pixels of a region that
-// it links: of the input as place says, of the output in bytes. Both count from the region's first image.
-func (g grid) pairs(r region, kh, kw int, place func(n, y, x int) int32, out Tensor) [][]int32 {
-	pairs := make([][]int32, kh*kw)
+// pairs lists for each tap the pairs of pixels of a region that it links.
+func (m *margin) pairs(r region) [][]int32 {
+	pairs := make([][]int32, m.Taps())
 	for n := range r.images {
-		for y := r.row; y < r.row+r.rows; y++ {
-			for _, l := range g.rows[y] {
-				for x, links := range g.cols {
-					for _, m := range links {
-						tap := l.k*kw + m.k
-						pairs[tap] = append(pairs[tap], place(n, l.src, m.src), bytes((n*out.H+y)*out.W+x))
+		for y := range r.rows {
+			for _, l := range m.rows[r.row+y] {
+				for x, links := range m.cols {
+					for _, k := range links {
+						tap := l.k*m.KW + k.k
+						pairs[tap] = append(pairs[tap], bytes((n*m.H+l.src-r.base)*m.W+k.src), bytes((n*r.rows+y)*len(m.cols)+x))
 					}
 				}
 			}
@@ -120,8 +114,8 @@ func (t *weightTask) Do(i int) {
 	from, to := piece*len(g.chunks)/g.pieces, (piece+1)*len(g.chunks)/g.pieces
 	for j := range g.chunks[from:to] {
 		chunk := &g.chunks[from+j]
-		c.x = t.x[block*in.Plane()+chunk.n*in.H*in.W*Block:]
-		c.dy = t.dy[column*out.Plane()+chunk.n*out.H*out.W*Block:]
+		c.x = t.x[block*in.Plane()+(chunk.n*in.H+chunk.base)*in.W*Block:]
+		c.dy = t.dy[column*out.Plane()+(chunk.n*out.H+chunk.row)*out.W*Block:]
 		c.add = j > 0
 		for tap, pairs := range chunk.pairs {
 			c.pairs, c.dw = pairs, dw[tap*Block*Block:]
