@@ -3,6 +3,8 @@ package gemm
 import (
 	"math"
 	"math/rand/v2"
+	"runtime/metrics"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -160,4 +162,72 @@ func TestStridesAndBatches(t *testing.T) {
 			check[float32](t, level, pools, s, false)
 		}
 	})
+}
+
+// TestAllocs runs plans whose tasks pack, on workers, and counts the heap objects of all goroutines.
+func TestAllocs(t *testing.T) {
+	pool := work.New(3)
+	defer pool.Close()
+	objects := func() uint64 {
+		s := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64() + s[1].Value.Uint64()
+	}
+	for _, s := range []Shape{{M: 64, N: 200, K: 300, TransB: true, Bias: true}, {M: 64, N: 200, K: 300}, {M: 8, N: 50, K: 9, TransA: true, Batch: []Batch{{N: 5, A: 72, B: 450, C: 400}}}} {
+		p, err := NewPlan[float32](isa.Detect(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b, bias, c := make([]float32, p.lenA), make([]float32, p.lenB), make([]float32, s.N), make([]float32, p.lenC)
+		scratch := make([]float32, p.Scratch(pool.Threads()))
+		for range 100 {
+			p.Run(pool, scratch, a, b, bias, c)
+		}
+		const runs = 500
+		before := objects()
+		for range runs {
+			p.Run(pool, scratch, a, b, bias, c)
+		}
+		// The runtime itself makes a few objects.
+		if n := objects() - before; n > runs/20 {
+			t.Errorf("%+v: %d heap objects in %d runs", s, n, runs)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for want, s := range map[string]Shape{
+		"negative size":                {M: -1, N: 1, K: 1},
+		"rows of A are 3 values apart": {M: 2, N: 2, K: 4, LDA: 3},
+		"rows of B are 3 values apart": {M: 2, N: 2, K: 4, TransB: true, LDB: 3},
+		"rows of C are 1 values apart": {M: 2, N: 2, K: 4, LDC: 1},
+		"share one C":                  {M: 2, N: 2, K: 4, Batch: []Batch{{N: 2, A: 8}}},
+		"negative batch":               {M: 2, N: 2, K: 4, Batch: []Batch{{N: -2, C: 4}}},
+		"too large":                    {M: 1 << 30, N: 1 << 30, K: 1 << 10},
+	} {
+		if _, err := NewPlan[float32](isa.Generic, s); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "gemm: ") {
+			t.Errorf("%+v: got %v, want %q", s, err, want)
+		}
+	}
+	pool := work.New(1)
+	defer pool.Close()
+	p, err := NewPlan[float32](isa.Generic, Shape{M: 2, N: 3, K: 4, Bias: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, 100000)
+	for want, run := range map[string]func(){
+		"a, b, c have 7": func() { p.Run(pool, x, x[:7], x, x, x) },
+		"bias has 2":     func() { p.Run(pool, x, x, x, x[:2], x) },
+		"scratch has 0":  func() { p.Run(pool, nil, x, x, x, x) },
+	} {
+		func() {
+			defer func() {
+				if got, ok := recover().(string); !ok || !strings.Contains(got, want) {
+					t.Errorf("panics with %q, want %q", got, want)
+				}
+			}()
+			run()
+		}()
+	}
 }

@@ -6,6 +6,9 @@ import "unsafe"
 // which step p of column j lies at p*width+j. Missing columns of the last panel
 // are zero.
 func (x *block[T]) packStrip() {
+	if x.K == 0 {
+		return
+	}
 	nr := x.kern.widths[0]
 	whole := x.j0 + (x.j1-x.j0)/nr*nr
 	switch x.packB {
@@ -39,7 +42,7 @@ func (x *block[T]) at(j int) []T {
 func (x *block[T]) copyWhole(panels int) {
 	w := x.kern.widths[0]
 	switch {
-	case panels == 0 || x.p0 == x.p1:
+	case panels == 0:
 	case x.kern.copyPanels != nil:
 		x.kern.copyPanels(bytes(x.packed), x.panelB*size[T](), bytes(x.b[x.p0*x.LDB+x.j0:]), x.LDB*size[T](), panels, x.p1-x.p0)
 	default:
@@ -62,36 +65,38 @@ func (x *block[T]) copyPanel(j, n, w int) {
 // transposePanel packs a panel of n columns, which are rows in memory.
 func (x *block[T]) transposePanel(j, n int) {
 	w := x.kern.widths[x.kern.width(n)]
-	k := x.p1 - x.p0
-	dst := x.at(j)[:w*k]
-	i := 0
-	if k >= 4 {
-		for _, pack := range x.kern.packs {
-			for ; i+pack.rows <= n; i += pack.rows {
-				pack.run(&dst[i], w, &x.b[(j+i)*x.LDB+x.p0], x.LDB, k)
-			}
-		}
-	}
-	for ; i+4 <= n; i += 4 {
-		s0, s1, s2, s3 := x.row(j+i), x.row(j+i+1), x.row(j+i+2), x.row(j+i+3)
-		for p := range s0 {
-			*(*[4]T)(dst[p*w+i:]) = [4]T{s0[p], s1[p], s2[p], s3[p]}
-		}
-	}
-	for ; i < n; i++ {
-		for p, v := range x.row(j + i) {
-			dst[p*w+i] = v
-		}
-	}
+	dst := x.at(j)[:w*(x.p1-x.p0)]
 	if n < w {
-		for p := range k {
-			clear(dst[p*w+n : (p+1)*w])
-		}
+		clear(dst)
+	}
+	for i := 0; i < n; {
+		i += x.transposeRows(dst[i:], w, j+i, n-i)
 	}
 }
 
-// row returns the steps of the block from row i of B in memory.
-func (x *block[T]) row(i int) []T { return x.b[i*x.LDB+x.p0 : i*x.LDB+x.p1] }
+// transposeRows packs at most n rows of B from row i on to the first columns of dst, and returns how many.
+func (x *block[T]) transposeRows(dst []T, w, i, n int) int {
+	if k := x.p1 - x.p0; k >= 4 {
+		for _, pack := range x.kern.packs {
+			if pack.rows <= n {
+				pack.run(&dst[0], w, &x.b[i*x.LDB+x.p0], x.LDB, k)
+				return pack.rows
+			}
+		}
+	}
+	row := func(i int) []T { return x.b[i*x.LDB+x.p0 : i*x.LDB+x.p1] }
+	if n >= 4 {
+		s0, s1, s2, s3 := row(i), row(i+1), row(i+2), row(i+3)
+		for p := range s0 {
+			*(*[4]T)(dst[p*w:]) = [4]T{s0[p], s1[p], s2[p], s3[p]}
+		}
+		return 4
+	}
+	for p, v := range row(i) {
+		dst[p*w] = v
+	}
+	return 1
+}
 
 func bytes[T Float](x []T) *byte { return (*byte)(unsafe.Pointer(unsafe.SliceData(x))) }
 
