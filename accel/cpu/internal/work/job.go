@@ -10,8 +10,7 @@ import (
 // job is one Run under way. Its caller uses it, and each worker that helps.
 type job struct {
 	task    Task
-	n       int64
-	claimed atomic.Int64 // parts handed out; may exceed n
+	ranges  []span // of parts, one for each thread
 	failure atomic.Pointer[Panic]
 
 	users atomic.Int32  // goroutines that may still touch the job, and parked
@@ -24,17 +23,57 @@ type job struct {
 // parked is added to users by a caller that waits on done.
 const parked = 1 << 30
 
+func newJob(threads int) *job {
+	return &job{ranges: make([]span, threads), done: make(chan struct{}, 1)}
+}
+
+// reset makes it the job of doing n parts of a task. Nobody else uses it.
+func (j *job) reset(n int, t Task) {
+	j.task = t
+	for i := range j.ranges {
+		threads := len(j.ranges)
+		j.ranges[i].set(i*n/threads, (i+1)*n/threads)
+	}
+	j.users.Store(1)
+}
+
+// open reports whether there are parts that nobody has claimed.
+func (j *job) open() bool {
+	for i := range j.ranges {
+		if !j.ranges[i].empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// claim returns a part for a thread: the next of its own range or, when that is
+// done, the last of another's.
+func (j *job) claim(thread int) (i int, ok bool) {
+	if i, ok = j.ranges[thread].first(); ok {
+		return i, true
+	}
+	for k := 1; k < len(j.ranges); k++ {
+		if i, ok = j.ranges[(thread+k)%len(j.ranges)].last(); ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
 // work does parts until none is left to claim.
-func (j *job) work() {
+func (j *job) work(thread int) {
 	finished := false
 	defer func() {
 		if !finished {
-			j.claimed.Store(j.n) // nobody begins another part
 			j.failure.CompareAndSwap(nil, capture(recover()))
+			for i := range j.ranges { // nobody begins another part
+				j.ranges[i].set(0, 0)
+			}
 		}
 	}()
-	for i := j.claimed.Add(1) - 1; i < j.n; i = j.claimed.Add(1) - 1 {
-		j.task.Do(int(i))
+	for i, ok := j.claim(thread); ok; i, ok = j.claim(thread) {
+		j.task.Do(i)
 	}
 	finished = true
 }

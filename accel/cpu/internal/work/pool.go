@@ -31,7 +31,8 @@ type Pool struct {
 
 // worker is a goroutine that is parked, or looks for jobs.
 type worker struct {
-	wake chan struct{}
+	thread int // from 1; callers of Run are thread 0
+	wake   chan struct{}
 }
 
 // New starts a pool of that many threads, the caller of Run among them; less
@@ -39,8 +40,8 @@ type worker struct {
 func New(threads int) *Pool {
 	p := &Pool{threads: max(threads, 1)}
 	p.idle = make([]*worker, 0, p.threads-1)
-	for range p.threads - 1 {
-		go p.serve(&worker{wake: make(chan struct{}, 1)})
+	for i := range p.threads - 1 {
+		go p.serve(&worker{thread: i + 1, wake: make(chan struct{}, 1)})
 	}
 	return p
 }
@@ -57,7 +58,9 @@ func (p *Pool) Close() {
 	p.wake(len(p.idle))
 }
 
-// Run calls t.Do(0) ... t.Do(n-1) and returns when all are done. It allocates
+// Run calls t.Do(0) ... t.Do(n-1) and returns when all are done. Each thread
+// begins with a range of its own, the same for every task of n parts, so that what
+// one task leaves in a core's cache is there for the next. It allocates
 // nothing once the pool has met as many simultaneous calls before. If a part
 // panics, parts not begun are left out, and Run panics with a *Panic when those
 // under way are done.
@@ -69,7 +72,7 @@ func (p *Pool) Run(n int, t Task) {
 		return
 	}
 	j := p.start(n, t)
-	j.work()
+	j.work(0)
 	p.unlink(j)
 	j.wait()
 	err := j.failure.Load()
@@ -84,13 +87,11 @@ func (p *Pool) start(n int, t Task) *job {
 	p.mu.Lock()
 	j := p.free
 	if j == nil {
-		j = &job{done: make(chan struct{}, 1)}
+		j = newJob(p.threads)
 	} else {
 		p.free = j.next
 	}
-	j.task, j.n = t, int64(n)
-	j.claimed.Store(0)
-	j.users.Store(1)
+	j.reset(n, t)
 	j.next, j.prev, j.linked = nil, p.last, true
 	if p.last == nil {
 		p.first = j
@@ -150,7 +151,7 @@ func (p *Pool) recycle(j *job) {
 // take returns a job with unclaimed parts, which the worker then uses, or nil. The lock is held.
 func (p *Pool) take() *job {
 	for j := p.first; j != nil; j = p.first {
-		if j.claimed.Load() < j.n {
+		if j.open() {
 			j.users.Add(1)
 			return j
 		}
@@ -177,15 +178,15 @@ func (p *Pool) serve(w *worker) {
 			<-w.wake
 			continue
 		}
-		j.work()
+		j.work(w.thread)
 		j.leave()
 	}
 }
 
 // patience is how long a goroutine polls before it parks. The parts of one
 // program follow each other within microseconds, while waking a parked thread
-// costs about as long as this.
-const patience = 30 * time.Microsecond
+// of a virtual machine takes 30.
+const patience = 100 * time.Microsecond
 
 // spin polls until done, but not longer than patience. It yields, so that the
 // goroutines of others get their turn; with one processor it would only delay them.
