@@ -2,8 +2,6 @@ package train
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +18,7 @@ import (
 )
 
 // A checkpoint is a safetensors file, step-000000123.safetensors, with every variable of the net and the optimiser, and in its metadata the
-// place in the run and a hash of the values. The newest keepCheckpoints are kept: if the newest turns out damaged, there is one before it.
+// place in the run. The newest keepCheckpoints are kept: if the newest turns out damaged, there is one before it.
 const keepCheckpoints = 3
 
 // metaKey is the metadata that Fit writes and reads.
@@ -37,7 +35,6 @@ type progress struct {
 	Samples  int           `json:"samples"`
 	Shuffled bool          `json:"shuffled"`
 	ISA      []string      `json:"isa"` // level of each device
-	Hash     string        `json:"sha256"`
 }
 
 // variables are what a checkpoint holds.
@@ -63,7 +60,7 @@ func (r *run) save(ctx context.Context) error {
 	}
 	p := progress{
 		Step: r.report.Steps, At: r.at, SumBits: math.Float64bits(r.sum), Seen: r.seen, Seed: r.Seed, Batch: r.Batch,
-		Samples: r.set.Len(), Shuffled: !r.KeepOrder, ISA: r.levels(), Hash: hash(named),
+		Samples: r.set.Len(), Shuffled: !r.KeepOrder, ISA: r.levels(),
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -102,16 +99,6 @@ func Tensors(ctx context.Context, vars []*ops.Variable) ([]safetensors.Named, er
 		named[i] = safetensors.Named{Name: v.Name(), Tensor: t}
 	}
 	return named, nil
-}
-
-// hash covers names, types, shapes and values.
-func hash(named []safetensors.Named) string {
-	h := sha256.New()
-	for _, n := range named {
-		fmt.Fprintf(h, "%q %v\n", n.Name, n.Tensor.Spec())
-		h.Write(n.Tensor.Bytes())
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // checkpoints are the files of a folder, the newest first.
@@ -153,7 +140,36 @@ func stepOf(path string) int {
 	return n
 }
 
-// prune removes what is older than the newest few, and what a killed run left half-written.
+// setAside moves the checkpoints of an earlier run to the folder "before", whose own it replaces: a new run starts without them, and nobody
+// who forgot to resume has lost them.
+func (r *run) setAside() error {
+	list, err := checkpoints(r.Checkpoint)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	folder := filepath.Join(r.Checkpoint, "before")
+	old, err := checkpoints(folder)
+	if err != nil {
+		return err
+	}
+	for _, p := range old {
+		if err := os.Remove(p); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for _, p := range list {
+		if err := os.Rename(p, filepath.Join(folder, filepath.Base(p))); err != nil {
+			return err
+		}
+	}
+	r.Observe(SetAside{Folder: folder})
+	return nil
+}
+
+// prune removes what is older than the newest few.
 func (r *run) prune() error {
 	list, err := checkpoints(r.Checkpoint)
 	if err != nil {

@@ -37,7 +37,7 @@ type Config struct {
 	Observe func(Event) // is told what happens, on the caller's goroutine; nil for nobody
 }
 
-// Event is what happens in a run: a Step, an Epoch, a Saved, a Resumed or a Skipped.
+// Event is what happens in a run: a Step, an Epoch, a Saved, a Resumed, a Skipped or a SetAside.
 type Event interface{ event() }
 
 // Step is the end of a training step.
@@ -77,11 +77,15 @@ type Skipped struct {
 	Err  error
 }
 
-func (Step) event()    {}
-func (Epoch) event()   {}
-func (Saved) event()   {}
-func (Resumed) event() {}
-func (Skipped) event() {}
+// SetAside says that the folder had checkpoints of an earlier run, which now lie in another one.
+type SetAside struct{ Folder string }
+
+func (Step) event()     {}
+func (Epoch) event()    {}
+func (Saved) event()    {}
+func (Resumed) event()  {}
+func (Skipped) event()  {}
+func (SetAside) event() {}
 
 // Report is the result of a run.
 type Report struct {

@@ -77,10 +77,14 @@ func newRun(ctx context.Context, c *Config, set data.Dataset) (*run, error) {
 		loader: data.Loader{Data: set, Batch: c.Batch, Shuffle: !c.KeepOrder, Seed: c.Seed, Transform: c.Transform},
 	}
 	r.report.Net = net
+	if c.Checkpoint == "" {
+		return r, nil
+	}
 	if c.Resume {
-		if err := r.resume(ctx); err != nil {
-			return nil, err
-		}
+		return r, r.resume(ctx)
+	}
+	if err := r.setAside(); err != nil {
+		return nil, fmt.Errorf("train: checkpoint: %w", err)
 	}
 	return r, nil
 }

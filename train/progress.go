@@ -57,6 +57,8 @@ func (p *progressWriter) observe(e Event) {
 		if e.Note != "" {
 			p.say("note: %s", e.Note)
 		}
+	case SetAside:
+		p.say("the checkpoints of an earlier run now lie in %s", e.Folder)
 	case Skipped:
 		p.say("damaged: %s: %v; trying the one before", e.Path, e.Err)
 	}

@@ -1,0 +1,23 @@
+package cpu
+
+import (
+	"time"
+
+	"github.com/cortado-ml/cortado/accel/cpu/internal/limit"
+)
+
+// Peak is what a machine can do at best, with all workers of a device at its level.
+type Peak struct {
+	FMA       float64 // GFLOP/s of multiply-adds from registers
+	LoadedFMA float64 // GFLOP/s of 12 multiply-adds beside 8 loads from L1, as in a matrix product
+	// GB/s of a[i] = b[i] + s*c[i] and of a[i] = f(b[i]) on arrays far larger than any cache, with plain and with streaming stores.
+	Triad, TriadStream, Map, MapStream float64
+}
+
+// Peak measures for about that long.
+func (d *Device) Peak(t time.Duration) Peak {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := limit.Measure(d.pool, d.level, t)
+	return Peak{r.FMA, r.LoadedFMA, r.Triad, r.TriadStream, r.Map, r.MapStream}
+}
