@@ -101,13 +101,6 @@ type poolCall struct {
 	add    bool    // of a gradient: to what x holds
 }
 
-// Winners of a max-pool are bytes: the number of the tap that won (row by row),
-// or noTap where the floor is the result; nanWon is set where the result is NaN.
-const (
-	noTap  = 0x7f
-	nanWon = 0x80
-)
-
 // kernelsOf returns the kernels of a level.
 func kernelsOf(level isa.Level) *kernels {
 	k := genericKernels()

@@ -11,6 +11,21 @@ import (
 // MaxTaps is the size of the largest window of a max-pool: winners are bytes.
 const MaxTaps = noTap
 
+// A winner is the number of a tap, row by row, or noTap where relu cut the
+// result off. nanWon is set where the result is NaN.
+const (
+	noTap  = 0x7f
+	nanWon = 0x80
+)
+
+// Winner returns which tap of the window a winner of Pool.Max names, row by row, or -1 if relu cut the result off.
+func Winner(win uint8) int {
+	if tap := win &^ nanWon; tap != noTap {
+		return int(tap)
+	}
+	return -1
+}
+
 // Pool is a planned max-pool or average-pool over blocked tensors, and its
 // gradient. One plan serves one call at a time.
 type Pool struct {
