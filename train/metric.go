@@ -22,7 +22,7 @@ type Metric struct {
 // Accuracy is the share of samples whose largest logit is that of the label, for logits [n, classes] and labels [n].
 func Accuracy() Metric {
 	return Metric{"accuracy", func(logits, y ops.Value) ops.Value {
-		return logits.ArgMax(-1).Equal(y.Cast(tensor.I64)).Cast(tensor.F32).Mean()
+		return logits.ArgMax(-1).Equal(y.Cast(tensor.I64)).Cast(tensor.F64).Mean()
 	}}
 }
 
