@@ -87,9 +87,7 @@ func (j *job) leave() {
 
 // wait returns when the caller alone uses the job.
 func (j *job) wait() {
-	last := func() bool { return j.users.Load() == 1 }
-	spin(last)
-	if last() {
+	if spin(func() bool { return j.users.Load() == 1 }) {
 		return
 	}
 	// Whoever leaves last sees parked and sends, unless all left before it was set.

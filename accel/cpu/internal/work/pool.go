@@ -163,23 +163,25 @@ func (p *Pool) take() *job {
 // serve is the life of a worker.
 func (p *Pool) serve(w *worker) {
 	for {
-		spin(func() bool { return p.jobs.Load() > 0 })
+		found := spin(func() bool { return p.jobs.Load() > 0 })
 		p.mu.Lock()
 		j := p.take()
-		if j == nil {
-			if p.closed {
-				p.mu.Unlock()
-				return
-			}
+		closed := p.closed
+		park := j == nil && !found && !closed
+		if park {
 			p.idle = append(p.idle, w)
 		}
 		p.mu.Unlock()
-		if j == nil {
+		switch {
+		case j != nil:
+			j.work(w.thread)
+			j.leave()
+		case park:
 			<-w.wake
-			continue
+		case closed:
+			return
 		}
-		j.work(w.thread)
-		j.leave()
+		// Else the job found was about to end: the next may follow at once.
 	}
 }
 
@@ -188,17 +190,22 @@ func (p *Pool) serve(w *worker) {
 // of a virtual machine takes 30.
 const patience = 100 * time.Microsecond
 
-// spin polls until done, but not longer than patience. It yields, so that the
-// goroutines of others get their turn; with one processor it would only delay them.
-func spin(done func() bool) {
-	if done() || runtime.GOMAXPROCS(0) == 1 {
-		return
+// spin polls until done, but not longer than patience, and reports whether it is
+// done. It yields, so that the goroutines of others get their turn; with one
+// processor it would only delay them.
+func spin(done func() bool) bool {
+	if done() {
+		return true
+	}
+	if runtime.GOMAXPROCS(0) == 1 {
+		return false
 	}
 	for start := time.Now(); time.Since(start) < patience; runtime.Gosched() {
 		for range 50 {
 			if done() {
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
