@@ -287,7 +287,7 @@ func (g *gen) where() {
 
 // stream builds a copy that leaves the caches alone.
 func (g *gen) stream() {
-	g.function("stream", "func(dst, src *byte, n int)", "copies n bytes past the caches. dst is aligned to 64 bytes and n is a multiple of 64.")
+	g.function("stream", "func(dst, src *byte, n int)", "copies n bytes past the caches; before anybody else may read them, fence must run. dst is aligned to 64 bytes and n is a multiple of 64.")
 	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
 	g.Label("loop")
 	for i := 0; i < 64; i += 4 * g.Lanes {
@@ -297,6 +297,9 @@ func (g *gen) stream() {
 	g.ADDQ(I32(64), dst)
 	g.SUBQ(I32(64), n)
 	g.JNZ(LabelRef("loop"))
-	g.SFENCE()
 	g.ret()
+
+	g.function("fence", "func()", "orders what stream has stored before all that follows.")
+	g.SFENCE()
+	g.RET()
 }

@@ -185,6 +185,7 @@ func TestVecWhere(t *testing.T) {
 func TestVecStream(t *testing.T) {
 	atLevels(t, func(t *testing.T, isa gen.ISA) {
 		p := program(t, "vec", isa, "stream")
+		run(t, "fence", program(t, "vec", isa, "fence"), new(interp.Machine))
 		for _, n := range []int{16, 32, 80} {
 			x := random(rand.New(rand.NewPCG(1, 2)), n)
 			var m interp.Machine

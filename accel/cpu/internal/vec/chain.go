@@ -20,10 +20,11 @@ type Chain struct {
 
 	uniforms []load        // uniform inputs, read once for a part
 	prologue []instruction // uniform results, computed once for a part
-	streams  []load        // inputs that are read where they lie
+	dense    []load        // inputs that are read where they lie
 	spreads  []spread      // inputs that are spread out in slots
 	body     []instruction // for each block
 	stores   []store       // outputs that are copied from slots, after the body
+	fenced   bool          // some of them past the caches
 
 	src, dst [][]byte // of the run
 }
@@ -108,12 +109,15 @@ func (c *Chain) Do(part int) {
 		c.doBlock(f, base, start, min(c.block, end-start), first)
 		first = false
 	}
+	if c.fenced {
+		c.table.fence()
+	}
 	f.free()
 }
 
 // doBlock computes n elements.
 func (c *Chain) doBlock(f *frame, base unsafe.Pointer, start, n int, first bool) {
-	for _, l := range c.streams {
+	for _, l := range c.dense {
 		f.ptr[l.register] = unsafe.Pointer(&c.src[l.input][start*l.size])
 	}
 	for i := range c.spreads {
@@ -170,7 +174,7 @@ func (c *Chain) store(s *store, dst, src unsafe.Pointer, n int) {
 
 // inPlace reports whether the output is the memory of an input, which is in the caches already.
 func (c *Chain) inPlace(s *store) bool {
-	for _, l := range c.streams {
+	for _, l := range c.dense {
 		if &c.src[l.input][0] == &c.dst[s.output][0] {
 			return true
 		}

@@ -433,7 +433,7 @@ func TestSelect(t *testing.T) {
 
 // TestLarge has outputs that are written past the caches, one of them in the memory of an input, one that begins beside a cache line.
 func TestLarge(t *testing.T) {
-	const n = 1<<20 + 37
+	const n = streamBytes/4 + 37
 	levels(t, func(t *testing.T, l isa.Level) {
 		p := &Program{Shape: tensor.Of(n)}
 		a, b := p.Input(tensor.F32, p.Shape), p.Input(tensor.F32, tensor.Of())
@@ -496,6 +496,45 @@ func BenchmarkMap(b *testing.B) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// adam is an optimiser's update of n parameters, in place: it takes p, m, v, the gradient, and the step's two scalars.
+func adam(n int) *Program {
+	p := &Program{Shape: tensor.Of(n)}
+	var r [6]Reg
+	for i := range r {
+		s := p.Shape
+		if i > 3 {
+			s = tensor.Of()
+		}
+		r[i] = p.Input(tensor.F32, s)
+	}
+	c := func(x float64) Reg { return p.Const(tensor.F32, x) }
+	w, m, v, g, rate, unbias := r[0], r[1], r[2], r[3], r[4], r[5]
+	m = p.Op(Add, p.Op(Mul, m, c(0.9)), p.Op(Mul, g, c(0.1)))
+	v = p.Op(Add, p.Op(Mul, v, c(0.999)), p.Op(Mul, p.Op(Mul, g, g), c(0.001)))
+	d := p.Op(Add, p.Op(Sqrt, p.Op(Mul, v, unbias)), c(1e-8))
+	w = p.Op(Sub, w, p.Op(Mul, rate, p.Op(Div, m, d)))
+	p.Outputs = []Reg{w, m, v}
+	return p
+}
+
+func BenchmarkAdam(b *testing.B) {
+	for _, n := range []int{3_700_000, 669_706} {
+		r := source()
+		w, m, v, g := values[float32](r, n, 1), values[float32](r, n, 1), make([]float32, n), values[float32](r, n, 1)
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%d/threads%d", n, threads), func(b *testing.B) {
+				c, pool := compile(b, isa.Detect(), adam(n)), work.New(threads)
+				in := [][]byte{memory(w), memory(m), memory(v), memory(g), memory([]float32{1e-3}), memory([]float32{2})}
+				b.SetBytes(int64(28 * n))
+				b.ReportAllocs()
+				for b.Loop() {
+					c.Run(pool, in, in[:3])
+				}
+			})
 		}
 	}
 }

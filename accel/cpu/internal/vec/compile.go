@@ -19,8 +19,9 @@ const (
 	partPrice = 1 << 17
 	// memoryPrice is what it costs to read or write an element in memory, an addition in the cache being 1.
 	memoryPrice = 2
-	// streamBytes is from what size on an output is written past the caches.
-	streamBytes = 4 << 20
+	// streamBytes is from what size on an output is written past the caches: beyond what a last-level cache keeps for its reader. (Memory that
+	// is written in the usual way is read first. Avoiding that gains a factor of 1.3 to 1.8 on some processors, and nothing on Zen 4.)
+	streamBytes = 32 << 20
 	// uniformBytes is the room for one uniform value: uniformLen elements of any size.
 	uniformBytes = 8 * uniformLen
 )
@@ -126,7 +127,7 @@ func (c *compiler) loads() {
 			c.uniforms = append(c.uniforms, l)
 		case w.dense() && c.last[r] < len(c.Code):
 			c.place[r].kind = input
-			c.streams = append(c.streams, l)
+			c.dense = append(c.dense, l)
 		default: // an input that is an output too is copied first, since another output may overwrite it
 			c.place[r] = place{framed, c.slot(w.size)}
 			c.spreads = append(c.spreads, spread{load: l, walk: w, period: w.period()})
@@ -174,6 +175,7 @@ func (c *compiler) code() {
 			s.step = 1
 		}
 		c.stores = append(c.stores, s)
+		c.fenced = c.fenced || s.stream
 	}
 }
 
@@ -190,7 +192,7 @@ func (c *compiler) direct(i int) (out int, ok bool) {
 	if out < 0 || c.large(r) {
 		return 0, false
 	}
-	for _, l := range c.streams {
+	for _, l := range c.dense {
 		if c.last[l.register] > i {
 			return 0, false
 		}
@@ -226,7 +228,7 @@ func (c *compiler) release(in *Instr, i int, which func(size int) bool) {
 // size decides how long blocks and parts are, and lays out the frame.
 func (c *compiler) size() {
 	bytes, price := 0, 0
-	for _, l := range c.streams {
+	for _, l := range c.dense {
 		bytes += l.size
 		price += memoryPrice
 	}

@@ -31,7 +31,10 @@ type table[T float] struct {
 	binary  [numOps]func(dst, a, b *T, aStep, bStep, n int)
 	compare [numOps]func(dst *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes
 	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int)   // n is a multiple of lanes; nil for the plain loop
-	stream  func(dst, src *byte, n int)                            // n is a multiple of 64, dst aligned to 64; nil where memory has no way past the caches
+	// stream copies n bytes, a multiple of 64, past the caches to memory aligned to 64; fence must follow before others read it. They are nil where
+	// there is no way past the caches.
+	stream func(dst, src *byte, n int)
+	fence  func()
 
 	// philox stores n times 4*lanes words: the blocks from that number on. unit makes multiples of 2^-24 of words, which it reads as the bits of a.
 	// dropout is a/kept where a word, shifted right by 8, is greater than below, else 0.

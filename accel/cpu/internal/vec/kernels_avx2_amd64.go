@@ -107,10 +107,15 @@ func neF32AVX2(dst *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 //go:noescape
 func whereF32AVX2(dst *float32, c *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 
-// streamAVX2 copies n bytes past the caches. dst is aligned to 64 bytes and n is a multiple of 64.
+// streamAVX2 copies n bytes past the caches; before anybody else may read them, fence must run. dst is aligned to 64 bytes and n is a multiple of 64.
 //
 //go:noescape
 func streamAVX2(dst *byte, src *byte, n int)
+
+// fenceAVX2 orders what stream has stored before all that follows.
+//
+//go:noescape
+func fenceAVX2()
 
 // philoxAVX2 stores n times 32 words of Philox4x32-10: those of the counters (block, step), (block+1, step) and so on, as in package internal/philox.
 //

@@ -2081,7 +2081,7 @@ loop:
 	RET
 
 // func streamAVX2(dst *byte, src *byte, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·streamAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -2096,8 +2096,13 @@ loop:
 	ADDQ     $+64, AX
 	SUBQ     $+64, DX
 	JNZ      loop
-	SFENCE
 	VZEROUPPER
+	RET
+
+// func fenceAVX2()
+// Requires: MMX+
+TEXT ·fenceAVX2(SB), NOSPLIT, $0
+	SFENCE
 	RET
 
 // func philoxAVX2(dst *uint32, key uint64, step uint64, block uint64, n int)

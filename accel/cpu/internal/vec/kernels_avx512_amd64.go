@@ -107,10 +107,15 @@ func neF32AVX512(dst *uint8, a *float32, b *float32, aStep int, bStep int, n int
 //go:noescape
 func whereF32AVX512(dst *float32, c *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 
-// streamAVX512 copies n bytes past the caches. dst is aligned to 64 bytes and n is a multiple of 64.
+// streamAVX512 copies n bytes past the caches; before anybody else may read them, fence must run. dst is aligned to 64 bytes and n is a multiple of 64.
 //
 //go:noescape
 func streamAVX512(dst *byte, src *byte, n int)
+
+// fenceAVX512 orders what stream has stored before all that follows.
+//
+//go:noescape
+func fenceAVX512()
 
 // philoxAVX512 stores n times 64 words of Philox4x32-10: those of the counters (block, step), (block+1, step) and so on, as in package internal/philox.
 //

@@ -2235,7 +2235,7 @@ loop:
 	RET
 
 // func streamAVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·streamAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -2248,8 +2248,13 @@ loop:
 	ADDQ     $+64, AX
 	SUBQ     $+64, DX
 	JNZ      loop
-	SFENCE
 	VZEROUPPER
+	RET
+
+// func fenceAVX512()
+// Requires: MMX+
+TEXT ·fenceAVX512(SB), NOSPLIT, $0
+	SFENCE
 	RET
 
 // func philoxAVX512(dst *uint32, key uint64, step uint64, block uint64, n int)
