@@ -62,6 +62,42 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+// BenchmarkMLP runs all products of a training step of a 784-512-512-10
+// perceptron: what PyTorch needs for its whole step is the limit.
+func BenchmarkMLP(b *testing.B) {
+	for _, batch := range []int{64, 256} {
+		var shapes []Shape
+		for i, x := range [][2]int{{784, 512}, {512, 512}, {512, 10}} {
+			shapes = append(shapes, Shape{M: batch, N: x[1], K: x[0], TransB: true, Bias: true, ReLU: i < 2}, Shape{M: x[1], N: x[0], K: batch, TransA: true})
+			if i > 0 {
+				shapes = append(shapes, Shape{M: batch, N: x[0], K: x[1]})
+			}
+		}
+		for threads := 1; threads <= 2; threads++ {
+			b.Run(fmt.Sprintf("%d/%d", batch, threads), func(b *testing.B) {
+				pool := work.New(threads)
+				defer pool.Close()
+				var steps []func()
+				for _, s := range shapes {
+					p, err := NewPlan[float32](isa.Detect(), s)
+					if err != nil {
+						b.Fatal(err)
+					}
+					r := rand.New(rand.NewPCG(1, 2))
+					x, y, z := random[float32](r, p.lenA), random[float32](r, p.lenB), random[float32](r, p.lenC)
+					bias, scratch := random[float32](r, s.N), make([]float32, p.Scratch(threads))
+					steps = append(steps, func() { p.Run(pool, scratch, x, y, bias, z) })
+				}
+				for b.Loop() {
+					for _, f := range steps {
+						f()
+					}
+				}
+			})
+		}
+	}
+}
+
 // high is a rate that is reached in quiet moments: nine tenths are below.
 func high(x []float64) float64 {
 	slices.Sort(x)

@@ -17,6 +17,7 @@ const (
 	taskWork = 1 << 19 // multiplications that are worth a task, at least
 	tasks    = 16      // that rows are cut for
 	rowsMin  = 192     // of a task whose strip others have, too: each packs its own
+	wide     = 8       // panels in a strip if A has very many rows
 )
 
 // partition chooses the blocking from the shape alone.
@@ -26,7 +27,11 @@ func (p *Plan[T]) partition() {
 	}
 	nr, mr := p.kern.widths[0], p.kern.heights[0]
 	p.kBlock = split(p.K, kMean, 4)
-	p.strip = min(ceil(taskWork, p.M*nr*max(p.K, 1)), ceil(p.N, nr)) * nr
+	panels := ceil(taskWork, p.M*nr*max(p.K, 1))
+	if p.M >= tasks*rowsMin {
+		panels = wide // rows are cut anyway, and each tile of A comes from far
+	}
+	p.strip = min(panels, ceil(p.N, nr)) * nr
 	p.strips = ceil(p.N, p.strip)
 	rows := max(p.M*p.strips*p.products()/tasks, ceil(taskWork, p.strip*max(p.K, 1)), rowsMin)
 	p.rowBlock = split(p.M, rows, mr)
