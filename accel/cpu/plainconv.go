@@ -60,9 +60,7 @@ func forwardPlane64(k *conv64, i int) {
 	for ci := range k.Cin {
 		x, w := plane(k.a, n*k.Cin+ci, k.H*k.W), plane(k.b, co*k.Cin+ci, k.Taps())
 		k.eachRow(func(tap, outAt, n, inAt int) {
-			for j := range n {
-				y[outAt+j] += w[tap] * x[inAt+j*k.SW]
-			}
+			addRow(y[outAt:][:n], 1, x[inAt:], k.SW, w[tap])
 		})
 	}
 }
@@ -76,9 +74,7 @@ func inputPlane64(k *conv64, i int) {
 	for co := range k.Cout {
 		dy, w := plane(k.a, n*k.Cout+co, o.H*o.W), plane(k.b, co*k.Cin+ci, k.Taps())
 		k.eachRow(func(tap, outAt, n, inAt int) {
-			for j := range n {
-				dx[inAt+j*k.SW] += w[tap] * dy[outAt+j]
-			}
+			addRow(dx[inAt:], k.SW, dy[outAt:][:n], 1, w[tap])
 		})
 	}
 }
@@ -92,13 +88,44 @@ func weightPlane64(k *conv64, i int) {
 	for n := range k.N {
 		x, dy := plane(k.a, n*k.Cin+ci, k.H*k.W), plane(k.b, n*k.Cout+co, o.H*o.W)
 		k.eachRow(func(tap, outAt, n, inAt int) {
-			sum := 0.0
-			for j := range n {
-				sum += dy[outAt+j] * x[inAt+j*k.SW]
-			}
-			dw[tap] += sum
+			dw[tap] += dotRow(dy[outAt:][:n], x[inAt:], k.SW)
 		})
 	}
+}
+
+// addRow adds by times every src to dst, in steps; one of the two has step 1, and its length counts.
+func addRow(dst []float64, dstStep int, src []float64, srcStep int, by float64) {
+	switch {
+	case dstStep == 1 && srcStep == 1:
+		n := min(len(dst), len(src))
+		dst, src = dst[:n], src[:n]
+		for j, x := range src {
+			dst[j] += by * x
+		}
+	case dstStep == 1:
+		for j := range dst {
+			dst[j] += by * src[j*srcStep]
+		}
+	default:
+		for j, x := range src {
+			dst[j*dstStep] += by * x
+		}
+	}
+}
+
+// dotRow is the sum of the products of a with every step-th of b.
+func dotRow(a, b []float64, step int) (sum float64) {
+	if step == 1 {
+		b = b[:len(a)]
+		for j, x := range a {
+			sum += x * b[j]
+		}
+		return sum
+	}
+	for j, x := range a {
+		sum += x * b[j*step]
+	}
+	return sum
 }
 
 func (c *compiler) forward64(i int) error {

@@ -154,7 +154,7 @@ func (f *First) Run(pool *work.Pool, y []float32, win []uint8, x, weights, bias,
 		f.task.notes = notes
 	}
 	f.pool.reset(pool.Threads())
-	run(pool, int(f.Flops()/32), len(f.regions), &f.task)
+	run(pool, int(f.Flops()/50), len(f.regions), &f.task)
 	f.task = firstTask{}
 }
 

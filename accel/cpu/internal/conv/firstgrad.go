@@ -112,7 +112,7 @@ func (g *FirstWeightGradient) Scratch() int { return g.pieces * g.len() }
 func (g *FirstWeightGradient) Run(pool *work.Pool, dw, x, dy, scratch []float32) {
 	clear(scratch[:g.Scratch()])
 	g.task = firstWeightTask{g, x, dy, scratch}
-	run(pool, int(g.Flops()/32), g.pieces*g.columns, &g.task)
+	run(pool, int(g.Flops()/50), g.pieces*g.columns, &g.task)
 	g.task = firstWeightTask{}
 	g.finish = firstUnpack{g, dw, dy, scratch}
 	run(pool, g.Scratch(), g.Out().Blocks(), &g.finish)

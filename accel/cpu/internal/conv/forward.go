@@ -74,7 +74,7 @@ func (f *Forward) Run(pool *work.Pool, y []float32, win []uint8, x, weights, bia
 		f.task.notes = notes
 	}
 	f.pool.reset(pool.Threads())
-	run(pool, int(f.Flops()/64), f.p.tasks(), &f.task)
+	run(pool, int(f.Flops()/100), f.p.tasks(), &f.task)
 	f.task = forwardTask{}
 }
 

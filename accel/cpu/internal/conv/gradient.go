@@ -42,7 +42,7 @@ func (g *Gradient) ReLU(pool *work.Pool, dx, dy, y []float32) {
 
 func (g *Gradient) run(pool *work.Pool, t gradientTask) {
 	g.task = t
-	run(pool, g.Len(), g.parts(), &g.task)
+	run(pool, g.Len()/4, g.parts(), &g.task)
 	g.task = gradientTask{}
 }
 

@@ -39,7 +39,7 @@ func (g *InputGradient) PackWeights(pool *work.Pool, dst, w []float32) {
 // Run stores in dx the gradient of the input, given that of the output and packed weights.
 func (g *InputGradient) Run(pool *work.Pool, dx, dy, weights []float32) {
 	g.task = inputGradientTask{g, dx, dy, weights}
-	run(pool, int(g.Flops()/64), g.p.tasks(), &g.task)
+	run(pool, int(g.Flops()/100), g.p.tasks(), &g.task)
 	g.task = inputGradientTask{}
 }
 

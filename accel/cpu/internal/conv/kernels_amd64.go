@@ -12,14 +12,6 @@ func override(k *kernels, level isa.Level) {
 	}
 }
 
-// start returns where a slice starts; that of an argument that is left out is nil.
-func start[T any](s []T) *T {
-	if len(s) == 0 {
-		return nil
-	}
-	return &s[0]
-}
-
 func flag(b bool) int {
 	if b {
 		return 1

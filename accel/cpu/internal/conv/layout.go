@@ -9,8 +9,9 @@ import (
 // of the rows [N, C*H*W] of a flattened batch. One plan serves one call at a time.
 type Layout struct {
 	Tensor
-	k    *kernels
-	task layoutTask
+	k       *kernels
+	regions []region
+	task    layoutTask
 }
 
 // NewLayout plans conversions of a shape.
@@ -18,7 +19,7 @@ func NewLayout(level isa.Level, t Tensor) (*Layout, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	return &Layout{Tensor: t, k: kernelsOf(level)}, nil
+	return &Layout{Tensor: t, k: kernelsOf(level), regions: wholeImages(t, t, poolPixels)}, nil
 }
 
 // ToBlocked stores in dst what src holds as NCHW, and zeros in the padding.
@@ -33,7 +34,7 @@ func (l *Layout) FromBlocked(pool *work.Pool, dst, src []float32) {
 
 func (l *Layout) run(pool *work.Pool, t layoutTask) {
 	l.task = t
-	run(pool, l.Len(), l.N*l.Blocks(), &l.task)
+	run(pool, l.Len()/4, len(l.regions)*l.Blocks(), &l.task)
 	l.task = layoutTask{}
 }
 
@@ -44,21 +45,20 @@ type layoutTask struct {
 	back           bool // from blocked to plain
 }
 
-// Do converts one block of channels of one image.
+// Do converts one block of channels of a region.
 func (t *layoutTask) Do(i int) {
 	l := t.l
-	n, block := i/l.Blocks(), i%l.Blocks()
+	r, block := l.regions[i/l.Blocks()], i%l.Blocks()
 	size := l.H * l.W
-	if size == 0 {
-		return
-	}
 	channels := min(Block, l.C-block*Block)
-	b := t.blocked[block*l.Plane()+n*size*Block:][:size*Block]
-	p := t.plain[(n*l.C+block*Block)*size:][:channels*size]
-	if t.back {
-		l.fromBlocked(p, b, channels, size)
-	} else {
-		l.toBlocked(b, p, channels, size)
+	for n := r.n; n < r.n+r.images; n++ {
+		b := t.blocked[block*l.Plane()+n*size*Block:][:size*Block]
+		p := t.plain[(n*l.C+block*Block)*size:][:channels*size]
+		if t.back {
+			transpose(l.k, p, size, b, Block, size, channels)
+		} else {
+			l.toBlocked(b, p, channels, size)
+		}
 	}
 }
 
@@ -70,9 +70,4 @@ func (l *Layout) toBlocked(dst, src []float32, channels, size int) {
 			clear(dst[channels:Block])
 		}
 	}
-}
-
-// fromBlocked transposes pixels of 16 channels.
-func (l *Layout) fromBlocked(dst, src []float32, channels, size int) {
-	transpose(l.k, dst, size, src, Block, size, channels)
 }

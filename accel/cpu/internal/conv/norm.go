@@ -145,7 +145,7 @@ func (n *Norm) Backward(pool *work.Pool, dx, dscale, dbias, dy, y, x, scale, mea
 
 func (n *Norm) run(pool *work.Pool, t normTask) {
 	n.task = t
-	run(pool, n.Len(), n.parts(), &n.task)
+	run(pool, n.Len()/4, n.parts(), &n.task)
 	n.task = normTask{}
 }
 

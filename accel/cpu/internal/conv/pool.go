@@ -38,6 +38,9 @@ type Pool struct {
 	task poolTask
 }
 
+// poolPixels is about how many pixels one part of a pool has.
+const poolPixels = 1024
+
 // pooledRegion is a region with the classes of its kind.
 type pooledRegion struct {
 	region
@@ -81,7 +84,7 @@ func newPool(level isa.Level, in Tensor, w Window, countPad bool) (*Pool, error)
 	p.pooling = pooling{w, countPad}
 	p.tiled = w == Window{KH: w.KH, KW: w.KW, SH: w.KH, SW: w.KW} && in.H%w.KH == 0 && in.W%w.KW == 0
 	g := w.forwardGrid(in.H, in.W)
-	shared(g, wholeImages(p.Out), func(r region) []poolClass { return p.plan(g, r, in.H, in.W) }, func(r region, classes []poolClass) {
+	shared(g, wholeImages(in, p.Out, poolPixels), func(r region) []poolClass { return p.plan(g, r, in.H, in.W) }, func(r region, classes []poolClass) {
 		p.regions = append(p.regions, pooledRegion{r, classes})
 	})
 	return p, nil
@@ -154,7 +157,7 @@ func (p *Pool) AverageGradient(pool *work.Pool, dx, dy []float32) {
 func (p *Pool) run(pool *work.Pool, t poolTask, y []float32, win []uint8, x []float32) {
 	t.p, t.y, t.win, t.x = p, y, win, x
 	p.task = t
-	run(pool, 8*p.In.Len(), len(p.regions)*p.In.Blocks(), &p.task)
+	run(pool, p.In.Len()/4, len(p.regions)*p.In.Blocks(), &p.task)
 	p.task = poolTask{}
 }
 
@@ -180,7 +183,7 @@ func (t *poolTask) Do(i int) {
 		c.win = t.win[yAt:]
 	}
 	if t.gradient && !p.tiled {
-		clear(images[:p.In.H*p.In.W*Block])
+		clear(images[:r.images*p.In.H*p.In.W*Block])
 		c.add = true
 	}
 	for k := range r.classes {

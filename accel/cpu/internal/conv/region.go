@@ -44,11 +44,12 @@ func regions(in, out Tensor, target int) []region {
 	return rs
 }
 
-// wholeImages makes a region of each image.
-func wholeImages(t Tensor) []region {
-	rs := make([]region, t.N)
-	for n := range rs {
-		rs[n] = region{n: n, images: 1, rows: t.H}
+// wholeImages cuts a batch into regions that no image is cut for. Each has about target pixels of the larger of both.
+func wholeImages(in, out Tensor, target int) []region {
+	var rs []region
+	images := max(1, target/max(in.H*in.W, out.H*out.W, 1))
+	for n := 0; n < out.N; n += images {
+		rs = append(rs, region{n: n, images: min(images, out.N-n), rows: out.H})
 	}
 	return rs
 }

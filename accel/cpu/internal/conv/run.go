@@ -6,13 +6,13 @@ import (
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 )
 
-// small is the amount of work, in multiplications or values moved, below which
-// waking another thread costs more than it saves: about 10 microseconds.
-const small = 1 << 18
+// small is the time, in nanoseconds, below which waking another thread costs more than it saves.
+const small = 20_000
 
-// run does n parts of a task, on the caller's goroutine alone where the work is small.
-func run(pool *work.Pool, amount, n int, t work.Task) {
-	if amount >= small {
+// run does n parts of a task, on the caller's goroutine alone where the work is
+// small. ns is what one thread takes, roughly.
+func run(pool *work.Pool, ns, n int, t work.Task) {
+	if ns >= small {
 		pool.Run(n, t)
 		return
 	}

@@ -88,7 +88,7 @@ func (g *WeightGradient) Run(pool *work.Pool, dw, x, dy, scratch []float32) {
 	}
 	g.task = weightTask{g, x, dy, scratch}
 	in, out := g.In().Blocks(), g.Out().Blocks()
-	run(pool, int(g.Flops()/64), g.pieces*in*g.columns, &g.task)
+	run(pool, int(g.Flops()/100), g.pieces*in*g.columns, &g.task)
 	g.task = weightTask{}
 	g.finish = unpack{g, dw, dy, scratch}
 	run(pool, g.pieces*g.len(), in*out, &g.finish)
