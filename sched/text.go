@@ -2,13 +2,13 @@ package sched
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
 )
 
 // Plans are the plans in the cache, the most recently used first.
@@ -35,7 +35,8 @@ func (p *Plan) Memory() (peak int) {
 func (p *Plan) Cost() (c ops.Cost) {
 	for _, q := range p.pieces {
 		for i := q.graph.Params; i < len(q.graph.Nodes); i++ {
-			k := nodeCost(q.graph, i)
+			n := &q.graph.Nodes[i]
+			k := n.Op.Cost(n.Args, n.Out)
 			c.FLOPs, c.Bytes = c.FLOPs+k.FLOPs, c.Bytes+k.Bytes
 		}
 	}
@@ -65,33 +66,38 @@ func (p *Plan) Profile() (steps []accel.StepTime) {
 // the reference runs; then what crosses between devices, with its bytes.
 func (p *Plan) String() string {
 	var b strings.Builder
-	p.write(&b)
+	for k, q := range p.pieces {
+		p.write(&b, k, q)
+	}
 	return b.String()
 }
 
-func (p *Plan) write(out io.Writer) {
-	for k, q := range p.pieces {
-		what := "piece"
-		if q.commit {
-			what = "commit"
+// write shows a piece.
+func (p *Plan) write(out *strings.Builder, k int, q *piece) {
+	what := "piece"
+	if q.commit {
+		what = "commit"
+	}
+	fmt.Fprintf(out, "%s %d on %s: %d operations, %d bytes between parameters and outputs\n", what, k, p.e.devs[q.dev].ID(), len(q.graph.Nodes)-q.graph.Params, q.prog.Memory().Peak)
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for i, s := range q.src {
+		fmt.Fprintf(w, "  %%%d\t%v\t%s\n", i, q.graph.Nodes[i].Out[0], p.describe(s, q.dev))
+	}
+	for i := q.graph.Params; i < len(q.graph.Nodes); i++ {
+		n := &q.graph.Nodes[i]
+		note := ""
+		if n.Ref {
+			note = ", by its reference: the device has no kernel"
 		}
-		fmt.Fprintf(out, "%s %d on %s: %d operations, %d bytes between parameters and outputs\n", what, k, p.e.devs[q.dev].ID(), len(q.graph.Nodes)-q.graph.Params, q.prog.Memory().Peak)
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		for i, s := range q.src {
-			fmt.Fprintf(w, "  %%%d\t%s\t\t%v\t\n", i, p.describe(s, q.dev), q.graph.Nodes[i].Out[0])
-		}
-		for i := q.graph.Params; i < len(q.graph.Nodes); i++ {
-			n := q.graph.Nodes[i]
-			note := ""
-			if n.Ref {
-				note = "  (reference: the device has no kernel)"
-			}
-			fmt.Fprintf(w, "  %%%d\t%s\t%s\t%s\t%.3g FLOP%s\n", i, n.Op.Name(), edges(n.In), specs(n), nodeCost(q.graph, i).FLOPs, note)
-		}
-		w.Flush()
-		for j, t := range q.dst {
-			fmt.Fprintf(out, "  %s -> %s\n", edges(q.graph.Outs[j:j+1]), t)
-		}
+		fmt.Fprintf(w, "  %%%d\t%s\t%s %s\t%.3g FLOP%s\n", i, specs(n.Out), n.Op.Name(), edges(n.In), n.Op.Cost(n.Args, n.Out).FLOPs, note)
+	}
+	w.Flush()
+	for line := range strings.Lines(table.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	for j, t := range q.dst {
+		fmt.Fprintf(out, "  %s -> %s\n", edges(q.graph.Outs[j:j+1]), t)
 	}
 }
 
@@ -137,15 +143,10 @@ func edges(list []ops.Edge) string {
 	return b.String()
 }
 
-func specs(n accel.Node) string {
+func specs(list []tensor.Spec) string {
 	var s []string
-	for _, o := range n.Out {
+	for _, o := range list {
 		s = append(s, o.String())
 	}
 	return strings.Join(s, " ")
-}
-
-func nodeCost(g *accel.Graph, i int) ops.Cost {
-	n := &g.Nodes[i]
-	return n.Op.Cost(n.Args, n.Out)
 }

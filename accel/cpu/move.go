@@ -13,7 +13,7 @@ import (
 
 // move emits a copy of an array of the shape, from layout src of the value from to layout dst of the value to.
 func (c *compiler) move(i int, d tensor.DType, shape tensor.Shape, to *value, dst vec.Layout, from *value, src vec.Layout) error {
-	k, err := vec.NewMove(d, shape, dst, src)
+	k, err := vec.NewMove(c.d.level, d, shape, dst, src)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *compiler) among(i int, x ops.Bits, dst vec.Layout) error {
 		return err
 	}
 	s := n.Args[0].Shape
-	k, err := vec.NewMove(n.Out[0].DType, s, dst, vec.Dense(s))
+	k, err := vec.NewMove(c.d.level, n.Out[0].DType, s, dst, vec.Dense(s))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (c *compiler) concat(i int) error {
 			return err
 		}
 		s := n.Args[x].Shape
-		m, err := vec.NewMove(n.Out[0].DType, s, steps(whole, axis, at, 1), vec.Dense(s))
+		m, err := vec.NewMove(c.d.level, n.Out[0].DType, s, steps(whole, axis, at, 1), vec.Dense(s))
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,9 @@ type table[T float] struct {
 	stream func(dst, src *byte, n int)
 	fence  func()
 
+	// transpose is dst[p*step+i] = src[i*stride+p] for i < lanes and p < k, at least 4; nil for the plain loop.
+	transpose func(dst *float32, step int, src *float32, stride, k int)
+
 	// philox stores n times 4*lanes words: the blocks from that number on. unit makes multiples of 2^-24 of words, which it reads as the bits of a.
 	// dropout is a/kept where a word, shifted right by 8, is greater than below, else 0.
 	philox  func(dst *uint32, key, step, block uint64, n int)

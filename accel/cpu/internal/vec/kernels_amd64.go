@@ -14,6 +14,7 @@ func override(l isa.Level, t *table[float32]) {
 		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX512, leF32AVX512, eqF32AVX512, neF32AVX512
 		t.where, t.stream, t.fence = whereF32AVX512, streamAVX512, fenceAVX512
 		t.philox, t.unit, t.dropout = philoxAVX512, unitF32AVX512, dropoutF32AVX512
+		t.transpose = pack16F32AVX512
 		t.lanes, t.sum, t.dot, t.expSum = 16, sumF32AVX512, dotF32AVX512, expSumF32AVX512
 		t.min, t.max, t.columnSum = reduceMinF32AVX512, reduceMaxF32AVX512, columnSumF32AVX512
 	case l >= isa.AVX2:
@@ -25,6 +26,7 @@ func override(l isa.Level, t *table[float32]) {
 		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX2, leF32AVX2, eqF32AVX2, neF32AVX2
 		t.where, t.stream, t.fence = whereF32AVX2, streamAVX2, fenceAVX2
 		t.philox, t.unit, t.dropout = philoxAVX2, unitF32AVX2, dropoutF32AVX2
+		t.transpose = pack8F32AVX2
 		t.lanes, t.sum, t.dot, t.expSum = 8, sumF32AVX2, dotF32AVX2, expSumF32AVX2
 		t.min, t.max, t.columnSum = reduceMinF32AVX2, reduceMaxF32AVX2, columnSumF32AVX2
 	}

@@ -117,6 +117,11 @@ func streamAVX2(dst *byte, src *byte, n int)
 //go:noescape
 func fenceAVX2()
 
+// pack8F32AVX2 transposes 8 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+//
+//go:noescape
+func pack8F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+
 // philoxAVX2 stores n times 32 words of Philox4x32-10: those of the counters (block, step), (block+1, step) and so on, as in package internal/philox.
 //
 //go:noescape

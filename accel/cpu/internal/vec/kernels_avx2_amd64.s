@@ -2105,6 +2105,71 @@ TEXT ·fenceAVX2(SB), NOSPLIT, $0
 	SFENCE
 	RET
 
+// func pack8F32AVX2(dst *float32, step int, src *float32, stride int, k int)
+// Requires: AVX
+TEXT ·pack8F32AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    step+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    src+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    k+32(FP), SI
+	LEAQ    (DX)(BX*2), DI
+	ADDQ    BX, DI
+	LEAQ    (DI)(BX*2), R8
+	ADDQ    BX, R8
+	SUBQ    $0x04, SI
+	PCALIGN $0x40
+
+loop:
+	VMOVUPS     (DX), X0
+	VINSERTF128 $0x01, (DI)(BX*1), Y0, Y0
+	VMOVUPS     (DX)(BX*1), X1
+	VINSERTF128 $0x01, (DI)(BX*2), Y1, Y1
+	VMOVUPS     (DX)(BX*2), X2
+	VINSERTF128 $0x01, (R8), Y2, Y2
+	VMOVUPS     (DI), X3
+	VINSERTF128 $0x01, (R8)(BX*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKHPS   Y1, Y0, Y6
+	VUNPCKHPS   Y3, Y2, Y7
+	VUNPCKLPD   Y5, Y4, Y8
+	VMOVUPS     Y8, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	VUNPCKLPD   Y7, Y6, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPD   Y7, Y6, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	ADDQ        $0x10, DX
+	ADDQ        $0x10, DI
+	ADDQ        $0x10, R8
+	SUBQ        $0x04, SI
+	JGE         loop
+
+	// Where one to three steps are left, do the last four again.
+	ADDQ  $0x04, SI
+	JZ    done
+	SUBQ  $0x04, SI
+	MOVQ  CX, R9
+	IMULQ SI, R9
+	ADDQ  R9, AX
+	LEAQ  (DX)(SI*4), DX
+	LEAQ  (DI)(SI*4), DI
+	LEAQ  (R8)(SI*4), R8
+	MOVQ  $+0, SI
+	JMP   loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func philoxAVX2(dst *uint32, key uint64, step uint64, block uint64, n int)
 // Requires: AVX, AVX2
 TEXT ·philoxAVX2(SB), NOSPLIT, $0-40

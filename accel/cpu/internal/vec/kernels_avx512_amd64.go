@@ -117,6 +117,11 @@ func streamAVX512(dst *byte, src *byte, n int)
 //go:noescape
 func fenceAVX512()
 
+// pack16F32AVX512 transposes 16 rows of k >= 4 values: dst[p*step+i] = src[i*stride+p].
+//
+//go:noescape
+func pack16F32AVX512(dst *float32, step int, src *float32, stride int, k int)
+
 // philoxAVX512 stores n times 64 words of Philox4x32-10: those of the counters (block, step), (block+1, step) and so on, as in package internal/philox.
 //
 //go:noescape

@@ -2257,6 +2257,91 @@ TEXT ·fenceAVX512(SB), NOSPLIT, $0
 	SFENCE
 	RET
 
+// func pack16F32AVX512(dst *float32, step int, src *float32, stride int, k int)
+// Requires: AVX, AVX512F
+TEXT ·pack16F32AVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    step+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    src+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    k+32(FP), SI
+	LEAQ    (DX)(BX*2), DI
+	ADDQ    BX, DI
+	LEAQ    (DI)(BX*2), R8
+	ADDQ    BX, R8
+	LEAQ    (R8)(BX*2), R9
+	ADDQ    BX, R9
+	LEAQ    (R9)(BX*2), R10
+	ADDQ    BX, R10
+	LEAQ    (R10)(BX*2), R11
+	ADDQ    BX, R11
+	SUBQ    $0x04, SI
+	PCALIGN $0x40
+
+loop:
+	VMOVUPS      (DX), X0
+	VINSERTF32X4 $0x01, (DI)(BX*1), Z0, Z0
+	VINSERTF32X4 $0x02, (R8)(BX*2), Z0, Z0
+	VINSERTF32X4 $0x03, (R10), Z0, Z0
+	VMOVUPS      (DX)(BX*1), X1
+	VINSERTF32X4 $0x01, (DI)(BX*2), Z1, Z1
+	VINSERTF32X4 $0x02, (R9), Z1, Z1
+	VINSERTF32X4 $0x03, (R10)(BX*1), Z1, Z1
+	VMOVUPS      (DX)(BX*2), X2
+	VINSERTF32X4 $0x01, (R8), Z2, Z2
+	VINSERTF32X4 $0x02, (R9)(BX*1), Z2, Z2
+	VINSERTF32X4 $0x03, (R10)(BX*2), Z2, Z2
+	VMOVUPS      (DI), X3
+	VINSERTF32X4 $0x01, (R8)(BX*1), Z3, Z3
+	VINSERTF32X4 $0x02, (R9)(BX*2), Z3, Z3
+	VINSERTF32X4 $0x03, (R11), Z3, Z3
+	VUNPCKLPS    Z1, Z0, Z4
+	VUNPCKLPS    Z3, Z2, Z5
+	VUNPCKHPS    Z1, Z0, Z6
+	VUNPCKHPS    Z3, Z2, Z7
+	VUNPCKLPD    Z5, Z4, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VUNPCKHPD    Z5, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VUNPCKLPD    Z7, Z6, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VUNPCKHPD    Z7, Z6, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	ADDQ         $0x10, DX
+	ADDQ         $0x10, DI
+	ADDQ         $0x10, R8
+	ADDQ         $0x10, R9
+	ADDQ         $0x10, R10
+	ADDQ         $0x10, R11
+	SUBQ         $0x04, SI
+	JGE          loop
+
+	// Where one to three steps are left, do the last four again.
+	ADDQ  $0x04, SI
+	JZ    done
+	SUBQ  $0x04, SI
+	MOVQ  CX, R12
+	IMULQ SI, R12
+	ADDQ  R12, AX
+	LEAQ  (DX)(SI*4), DX
+	LEAQ  (DI)(SI*4), DI
+	LEAQ  (R8)(SI*4), R8
+	LEAQ  (R9)(SI*4), R9
+	LEAQ  (R10)(SI*4), R10
+	LEAQ  (R11)(SI*4), R11
+	MOVQ  $+0, SI
+	JMP   loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func philoxAVX512(dst *uint32, key uint64, step uint64, block uint64, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·philoxAVX512(SB), NOSPLIT, $0-40

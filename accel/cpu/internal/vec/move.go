@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"unsafe"
 
+	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -31,7 +33,7 @@ const (
 // NewMove plans a copy of the array of that shape from one layout to another. It takes and gives the larger arrays, of which only the elements
 // of the layout are read or written, and no element of dst may be there twice. That is permuting axes, slicing, joining arrays (one step
 // for each), padding (fill the output first, with a chain), and repeating: a stride of src may be 0.
-func NewMove(d tensor.DType, shape tensor.Shape, dst, src Layout) (Step, error) {
+func NewMove(l isa.Level, d tensor.DType, shape tensor.Shape, dst, src Layout) (Step, error) {
 	if err := shape.Check(); err != nil || d.Size() == 0 {
 		return nil, fmt.Errorf("vec: move of %v%v", d, shape)
 	}
@@ -51,10 +53,12 @@ func NewMove(d tensor.DType, shape tensor.Shape, dst, src Layout) (Step, error) 
 		return newMove[uint8](o, shape, dst, src), nil
 	case 2:
 		return newMove[uint16](o, shape, dst, src), nil
-	case 4:
-		return newMove[uint32](o, shape, dst, src), nil
+	case 8:
+		return newMove[uint64](o, shape, dst, src), nil
 	}
-	return newMove[uint64](o, shape, dst, src), nil
+	m := newMove[uint32](o, shape, dst, src)
+	m.table = f32At(l)
+	return m, nil
 }
 
 // way is an axis that a move walks along: its length and the two strides.
@@ -71,7 +75,8 @@ type move[T any] struct {
 	acrosses, runs    int // units along each
 	units, group      int
 
-	in, out []T // of the run
+	table   *table[float32] // for elements of four bytes, whatever their type
+	in, out []T             // of the run
 }
 
 func newMove[T any](o operands, shape tensor.Shape, dst, src Layout) *move[T] {
@@ -154,6 +159,13 @@ func (m *move[T]) unit(d, s, n, l int) {
 	if m.run.dst == 1 && m.run.src == 1 {
 		copy(m.out[d:d+l], m.in[s:s+l])
 		return
+	}
+	if m.table != nil && m.table.transpose != nil && m.run.dst == 1 && m.across.src == 1 && n >= 4 {
+		rows := m.table.lanes
+		for ; l >= rows; l -= rows {
+			m.table.transpose((*float32)(unsafe.Pointer(&m.out[d])), m.across.dst, (*float32)(unsafe.Pointer(&m.in[s])), m.run.src, n)
+			d, s = d+rows, s+rows*m.run.src
+		}
 	}
 	for i := range n {
 		dst, src := d+i*m.across.dst, s+i*m.across.src

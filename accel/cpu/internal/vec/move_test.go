@@ -14,19 +14,21 @@ import (
 
 // TestMove compares random layouts with a loop over all elements.
 func TestMove(t *testing.T) {
-	r := source()
-	for trial := range 400 {
-		rank := r.IntN(5)
-		dims := make([]int, rank)
-		for i := range dims {
-			dims[i] = 1 + r.IntN([]int{3, 7, 40}[r.IntN(3)])
+	levels(t, func(t *testing.T, l isa.Level) {
+		r := source()
+		for trial := range 400 {
+			rank := r.IntN(5)
+			dims := make([]int, rank)
+			for i := range dims {
+				dims[i] = 1 + r.IntN([]int{3, 7, 40}[r.IntN(3)])
+			}
+			shape := tensor.Of(dims...)
+			moveCase(t, l, tensor.DTypes[trial%len(tensor.DTypes)], shape, layout(r, shape, false), layout(r, shape, true))
 		}
-		shape := tensor.Of(dims...)
-		moveCase(t, tensor.DTypes[trial%len(tensor.DTypes)], shape, layout(r, shape, false), layout(r, shape, true))
-	}
-	moveCase(t, tensor.F32, tensor.Of(100_000), Layout{200_000, 1, [8]int{1}}, Layout{200_000, 199_998, [8]int{-2}})
-	moveCase(t, tensor.F32, tensor.Of(300, 500), Dense(tensor.Of(300, 500)), Layout{150_000, 0, [8]int{1, 300}})
-	moveCase(t, tensor.F32, tensor.Of(0, 500), Layout{}, Layout{})
+		moveCase(t, l, tensor.F32, tensor.Of(100_000), Layout{200_000, 1, [8]int{1}}, Layout{200_000, 199_998, [8]int{-2}})
+		moveCase(t, l, tensor.F32, tensor.Of(300, 500), Dense(tensor.Of(300, 500)), Layout{150_000, 0, [8]int{1, 300}})
+		moveCase(t, l, tensor.F32, tensor.Of(0, 500), Layout{}, Layout{})
+	})
 }
 
 // layout is a random one: axes in any order, gaps between them, some backward; some of stride 0 if elements may repeat.
@@ -56,9 +58,9 @@ func layout(r *rand.Rand, shape tensor.Shape, repeat bool) Layout {
 	return l
 }
 
-func moveCase(t *testing.T, d tensor.DType, shape tensor.Shape, dst, src Layout) {
+func moveCase(t *testing.T, l isa.Level, d tensor.DType, shape tensor.Shape, dst, src Layout) {
 	t.Helper()
-	s, err := NewMove(d, shape, dst, src)
+	s, err := NewMove(l, d, shape, dst, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func moveCase(t *testing.T, d tensor.DType, shape tensor.Shape, dst, src Layout)
 func TestMoveErrors(t *testing.T) {
 	shape := tensor.Of(3, 4)
 	for name, l := range map[string]Layout{"short": {11, 0, [8]int{4, 1}}, "before": {12, 0, [8]int{-4, 1}}, "offset": {12, 1, [8]int{4, 1}}} {
-		if _, err := NewMove(tensor.F32, shape, Dense(shape), l); err == nil {
+		if _, err := NewMove(isa.Generic, tensor.F32, shape, Dense(shape), l); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -268,7 +270,7 @@ func BenchmarkMove(b *testing.B) {
 		"copy":          {tensor.Of(4 << 20), Layout{4 << 20, 0, [8]int{1}}},
 	} {
 		b.Run(name, func(b *testing.B) {
-			s, err := NewMove(tensor.F32, c.shape, Dense(c.shape), c.src)
+			s, err := NewMove(isa.Detect(), tensor.F32, c.shape, Dense(c.shape), c.src)
 			if err != nil {
 				b.Fatal(err)
 			}
