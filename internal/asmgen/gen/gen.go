@@ -25,7 +25,7 @@ type Package struct {
 var Packages = []Package{
 	{"gemm", "accel/cpu/internal/gemm", (*gen).gemmKernels, gemmNEON},
 	{"limit", "accel/cpu/internal/limit", (*gen).limitKernels, nil},
-	{"conv", "accel/cpu/internal/conv", (*gen).convKernels, nil},
+	{"conv", "accel/cpu/internal/conv", (*gen).convKernels, convNEON},
 	{"vec", "accel/cpu/internal/vec", (*gen).vecKernels, nil},
 }
 
