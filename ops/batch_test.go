@@ -64,17 +64,17 @@ func eachAxes(in []tensor.Tensor, axis []int, k int, f func()) {
 	}
 }
 
-// batchSize is the size along the axes, 0 if they differ or there are none.
+// batchSize is the size along the axes, -1 if they differ or there are none.
 func batchSize(in []tensor.Tensor, axis []int) int {
-	n := 0
+	n := -1
 	for i, a := range axis {
 		if a < 0 {
 			continue
 		}
-		if size := in[i].Shape().Dim(a); n == 0 {
+		if size := in[i].Shape().Dim(a); n < 0 {
 			n = size
 		} else if n != size {
-			return 0
+			return -1
 		}
 	}
 	return n
