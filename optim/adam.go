@@ -68,7 +68,8 @@ func (s *state) adam(t *autograd.Tape, loss ops.Value, params []*ops.Variable, n
 	n := s.before(t)
 	lr, err := rate(h.lr, 1e-3, sched, n)
 	inf := math.Inf(1)
-	if err = first(err, within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1), within("Eps", h.eps, 0, inf), within("WeightDecay", h.decay, 0, inf)); err != nil {
+	if err = first(err, present(params), within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1),
+		within("Eps", h.eps, 0, inf), within("WeightDecay", h.decay, 0, inf)); err != nil {
 		fail(t, name, err)
 		return
 	}

@@ -57,7 +57,7 @@ func (s *state) init(moments []string, params []*ops.Variable) {
 		s.slots = map[*ops.Variable]*slot{}
 	}
 	for _, p := range params {
-		if s.slots[p] != nil {
+		if p == nil || s.slots[p] != nil {
 			continue
 		}
 		k := &slot{param: p}
@@ -178,6 +178,16 @@ func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// present wants parameters that are there.
+func present(params []*ops.Variable) error {
+	for i, p := range params {
+		if p == nil {
+			return fmt.Errorf("parameter %d is nil", i)
 		}
 	}
 	return nil

@@ -334,6 +334,11 @@ func TestMistakes(t *testing.T) {
 		t.Error(err)
 	}
 	tape.Discard()
+	(&optim.Adam{}).Update(tape, tape.Var(p).Sum(), p, nil)
+	if err := tape.Err(); err == nil || err.Error() != "optim: Adam: parameter 1 is nil" {
+		t.Error(err)
+	}
+	tape.Discard()
 	n := ops.NewVariable("n", tensor.Must(tensor.From([]int64{1})))
 	(&optim.SGD{}).Update(tape, tape.Var(p).Sum(), n)
 	if err := tape.Err(); !errors.Is(err, ops.ErrNotDifferentiable) {

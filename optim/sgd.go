@@ -41,7 +41,7 @@ func (o *SGD) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) 
 	if o.Nesterov && o.Momentum == 0 && err == nil {
 		err = errors.New("Nesterov wants Momentum")
 	}
-	if err = first(err, within("Momentum", o.Momentum, 0, 1), within("WeightDecay", o.WeightDecay, 0, math.Inf(1))); err != nil {
+	if err = first(err, present(params), within("Momentum", o.Momentum, 0, 1), within("WeightDecay", o.WeightDecay, 0, math.Inf(1))); err != nil {
 		fail(t, "SGD", err)
 		return
 	}
