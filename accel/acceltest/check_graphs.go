@@ -11,7 +11,7 @@ import (
 )
 
 // randomGraphs is how many the suite runs in each type.
-const randomGraphs = 100
+const randomGraphs = 150
 
 // graphs runs random chains of operations, because a driver fuses: elementwise runs, epilogues of matmul and convolution, reductions of
 // rows, with values that several nodes read, values that are outputs too, and outputs that take a parameter's memory. In every third

@@ -17,6 +17,7 @@ var checks = []struct {
 }{
 	{"values", (*suite).values},
 	{"lanes", (*suite).lanes},
+	{"large", (*suite).large},
 	{"graphs", (*suite).graphs},
 	{"buffers", (*suite).buffers},
 	{"arguments", (*suite).arguments},
