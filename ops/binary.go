@@ -30,10 +30,13 @@ type BinaryOp struct {
 }
 
 // Name is the function's.
-func (o BinaryOp) Name() string { return binaryNames[o.F] }
+func (o BinaryOp) Name() string { return nameOf(binaryNames[:], o.F) }
 
 // Infer wants equal types and shapes that broadcast.
 func (o BinaryOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkFunc(binaryNames[:], o.F, in); err != nil {
+		return nil, err
+	}
 	s, err := inferBroadcast(in)
 	if err != nil {
 		return nil, err
@@ -205,7 +208,7 @@ func (BinaryOp) Samples() (rows []Sample) {
 			rows = append(rows, Sample{Name: "equal", Op: o, In: []tensor.Tensor{farr(d(3), 1, 2, 3), farr(d(3), 1, 2, 0)}, ValueOnly: true})
 		}
 	}
-	return rows
+	return append(rows, Sample{Name: "no function", Op: BinaryOp{F: 99}, In: []tensor.Tensor{column, row}, Refused: "there is no such function"})
 }
 
 // Add is x + y; shapes broadcast.

@@ -28,10 +28,13 @@ type CompareOp struct {
 }
 
 // Name is the relation's.
-func (o CompareOp) Name() string { return compareNames[o.F] }
+func (o CompareOp) Name() string { return nameOf(compareNames[:], o.F) }
 
 // Infer wants equal types and shapes that broadcast. Bools are equal or not, and have no order.
 func (o CompareOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkFunc(compareNames[:], o.F, in); err != nil {
+		return nil, err
+	}
 	s, err := inferBroadcast(in)
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func (CompareOp) Samples() (rows []Sample) {
 			Sample{Name: "shapes", Op: o, In: []tensor.Tensor{ramp(1, 2), ramp(1, 3)}, Refused: "shapes do not broadcast"},
 		)
 	}
-	return rows
+	return append(rows, Sample{Name: "no function", Op: CompareOp{F: 99}, In: []tensor.Tensor{column, row}, Refused: "there is no such function"})
 }
 
 // Less is x < y as bool; shapes broadcast.

@@ -1,11 +1,31 @@
 package ops
 
-import "github.com/cortado-ml/cortado/tensor"
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
 
 // What the elementwise families share.
 
 // elementwiseOps are the arithmetic ones: binary.go, unary.go, scale.go.
 var elementwiseOps = []Sampled{BinaryOp{}, UnaryOp{}, ReLUGradOp{}, ScaleOp{}, ShiftOp{}}
+
+// nameOf is the name of a function, also of one that there is not: errors name it.
+func nameOf[F ~uint8](names []string, f F) string {
+	if int(f) < len(names) {
+		return names[f]
+	}
+	return fmt.Sprintf("function %d", f)
+}
+
+// checkFunc refuses a function that there is not.
+func checkFunc[F ~uint8](names []string, f F, in []tensor.Spec) error {
+	if int(f) >= len(names) {
+		return &tensor.ShapeError{Msg: "there is no such function", In: in}
+	}
+	return nil
+}
 
 // batchElementwise is the rule of operations that broadcast: axes are aligned at the end, and an input without the axis must not have
 // more than one element along it.

@@ -35,11 +35,14 @@ type ReduceOp struct {
 }
 
 // Name is the function's.
-func (o ReduceOp) Name() string { return reduceNames[o.F] }
+func (o ReduceOp) Name() string { return nameOf(reduceNames[:], o.F) }
 
 // Infer drops the folded axes, or gives them size 1.
 func (o ReduceOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := checkCount(1, in); err != nil {
+		return nil, err
+	}
+	if err := checkFunc(reduceNames[:], o.F, in); err != nil {
 		return nil, err
 	}
 	s := in[0].Shape
@@ -207,6 +210,7 @@ func (ReduceOp) Samples() (rows []Sample) {
 	}
 	tenths := tensor.Full(tensor.SpecOf(tensor.F64, 50_000, 2), 0.1)
 	return append(rows,
+		Sample{Name: "no function", Op: ReduceOp{F: 99}, In: []tensor.Tensor{ramp(1, 2)}, Refused: "there is no such function"},
 		Sample{Name: "many equal terms, column", Op: ReduceOp{F: SumOf, Axes: 1}, In: []tensor.Tensor{tenths}, ValueOnly: true, ULP: 16},
 		Sample{Name: "many equal terms, row", Op: ReduceOp{F: SumOf, Axes: 2}, In: []tensor.Tensor{tensor.Must(tenths.Reshape(2, 50_000))}, ValueOnly: true, ULP: 16},
 		Sample{Name: "mean of many", Op: ReduceOp{F: MeanOf, Axes: 3}, In: []tensor.Tensor{tenths}, ValueOnly: true, ULP: 16},

@@ -26,15 +26,15 @@ func TestRegistry(t *testing.T) {
 			if s.accepted() {
 				accepted++
 			}
+			if s.Op.Name() == "" || strings.ToLower(s.Op.Name()) != s.Op.Name() {
+				t.Errorf("%s: the name of sample %q is %q", name, s.Name, s.Op.Name())
+			}
 		}
 		if accepted == 0 || accepted == len(rows) {
 			t.Errorf("%s: %d of %d samples run; some must, and some must be refused", name, accepted, len(rows))
 		}
 		if err := checkType(op); err != nil {
 			t.Error(err)
-		}
-		if op.Name() == "" || strings.ToLower(op.Name()) != op.Name() {
-			t.Errorf("%s: its name is %q", name, op.Name())
 		}
 	}
 	want := declared(t)

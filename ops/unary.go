@@ -31,10 +31,13 @@ type UnaryOp struct {
 }
 
 // Name is the function's.
-func (o UnaryOp) Name() string { return unaryNames[o.F] }
+func (o UnaryOp) Name() string { return nameOf(unaryNames[:], o.F) }
 
 // Infer keeps the spec.
 func (o UnaryOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkFunc(unaryNames[:], o.F, in); err != nil {
+		return nil, err
+	}
 	switch {
 	case len(in) != 1:
 		return nil, &tensor.ShapeError{Msg: "wants one value", In: in}
@@ -168,7 +171,7 @@ func (UnaryOp) Samples() (rows []Sample) {
 		}
 		rows = append(rows, ints, bools)
 	}
-	return rows
+	return append(rows, Sample{Name: "no function", Op: UnaryOp{F: 99}, In: []tensor.Tensor{ramp(1, 2)}, Refused: "there is no such function"})
 }
 
 // ReLUGradOp is the gradient of ReLU from its output y and dy: dy where y > 0, NaN where y is NaN, 0 elsewhere.
