@@ -2,7 +2,6 @@ package limit_test
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/limit"
@@ -12,7 +11,7 @@ import (
 func Example() {
 	pool := work.New(1)
 	defer pool.Close()
-	r := limit.Measure(pool, isa.Detect(), time.Millisecond)
-	fmt.Println(r.Threads, r.FMA > 0)
-	// Output: 1 true
+	registers, loaded := limit.FMA(pool, isa.Detect())
+	fmt.Println(registers > 0, loaded > 0)
+	// Output: true true
 }

@@ -32,9 +32,14 @@ const (
 // Measure runs every probe in turn for about the duration in total, but each at least
 // three times. It takes 192 MiB of memory. A level above that of the processor is not allowed.
 func Measure(pool *work.Pool, level isa.Level, d time.Duration) Report {
+	return measure(pool, level, d, arrayLen)
+}
+
+// measure is Measure with arrays of n values.
+func measure(pool *work.Pool, level isa.Level, d time.Duration, n int) Report {
 	k := kernelsOf(level)
 	r := Report{Level: level, Threads: pool.Threads()}
-	a, b, c := aligned(arrayLen), aligned(arrayLen), aligned(arrayLen)
+	a, b, c := aligned(n), aligned(n), aligned(n)
 	for i := range b {
 		b[i], c[i] = 1.5, 0.25
 	}
@@ -46,10 +51,10 @@ func Measure(pool *work.Pool, level isa.Level, d time.Duration) Report {
 	}{
 		{&r.FMA, flops, task{fma: k.fma}},
 		{&r.LoadedFMA, flops, task{fma: k.fmaLoad}},
-		{&r.Triad, 12 * arrayLen, task{memory: k.triad}},
-		{&r.TriadStream, 12 * arrayLen, task{memory: k.triadStream}},
-		{&r.Map, 8 * arrayLen, task{memory: k.transform}},
-		{&r.MapStream, 8 * arrayLen, task{memory: k.transformStream}},
+		{&r.Triad, 12 * float64(n), task{memory: k.triad}},
+		{&r.TriadStream, 12 * float64(n), task{memory: k.triadStream}},
+		{&r.Map, 8 * float64(n), task{memory: k.transform}},
+		{&r.MapStream, 8 * float64(n), task{memory: k.transformStream}},
 	}
 	rates := make([][]float64, len(probes))
 	for start := time.Now(); time.Since(start) < d || len(rates[0]) < 3; {
@@ -105,7 +110,7 @@ func (t *task) Do(i int) {
 		t.fma(fmaTurns, &ones[0])
 		return
 	}
-	turns := arrayLen / t.unit
+	turns := len(t.a) / t.unit
 	from, to := i*turns/t.parts, (i+1)*turns/t.parts
 	if at := from * t.unit; to > from {
 		t.memory(to-from, &t.a[at], &t.b[at], &t.c[at])

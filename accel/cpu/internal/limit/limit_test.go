@@ -12,7 +12,7 @@ import (
 func TestMeasure(t *testing.T) {
 	for _, level := range isa.Available() {
 		pool := work.New(2)
-		r := Measure(pool, level, time.Nanosecond)
+		r := measure(pool, level, time.Nanosecond, 1<<16)
 		pool.Close()
 		if r.Level != level || r.Threads != 2 {
 			t.Errorf("%+v is not about 2 threads at %v", r, level)
