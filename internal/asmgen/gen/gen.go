@@ -24,7 +24,7 @@ type Package struct {
 // Packages lists every package with generated kernels.
 var Packages = []Package{
 	{"gemm", "accel/cpu/internal/gemm", (*gen).gemmKernels, gemmNEON},
-	{"limit", "accel/cpu/internal/limit", (*gen).limitKernels, nil},
+	{"limit", "accel/cpu/internal/limit", (*gen).limitKernels, limitNEON},
 	{"conv", "accel/cpu/internal/conv", (*gen).convKernels, convNEON},
 	{"vec", "accel/cpu/internal/vec", (*gen).vecKernels, nil},
 }

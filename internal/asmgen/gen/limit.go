@@ -43,7 +43,7 @@ func (g *gen) fmaLimit(name string, loads int) {
 	g.ret()
 }
 
-// memoryLimit builds a[i] = b[i]+b[i], or a[i] = b[i]*b[i]+c[i] with two inputs,
+// memoryLimit builds a[i] = b[i]*b[i], or a[i] = b[i]*b[i]+c[i] with two inputs,
 // with plain stores or with those that bypass the caches.
 func (g *gen) memoryLimit(name string, inputs int, stream bool) {
 	how := "with plain stores"
@@ -64,7 +64,7 @@ func (g *gen) memoryLimit(name string, inputs int, stream bool) {
 		if inputs == 2 {
 			g.VFMADD213PS(at(c), x, x)
 		} else {
-			g.VADDPS(x, x, x)
+			g.VMULPS(x, x, x)
 		}
 		if stream {
 			g.VMOVNTPS(x, at(a))

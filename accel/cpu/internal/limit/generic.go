@@ -4,7 +4,7 @@ import "unsafe"
 
 // generic are the probes in plain Go. There is no non-temporal store in Go.
 var generic = kernels{
-	lanes: 1, unit: 16,
+	chains: 12, lanes: 1, unit: 16,
 	fma: fmaGeneric, fmaLoad: fmaLoadGeneric,
 	triad: triadGeneric, triadStream: triadGeneric,
 	transform: mapGeneric, transformStream: mapGeneric,
@@ -49,6 +49,6 @@ func triadGeneric(n int, a, b, c *float32) {
 func mapGeneric(n int, a, b, _ *float32) {
 	x, y := unsafe.Slice(a, 16*n), unsafe.Slice(b, 16*n)
 	for i := range x {
-		x[i] = y[i] + y[i]
+		x[i] = y[i] * y[i]
 	}
 }

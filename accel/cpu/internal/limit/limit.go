@@ -15,7 +15,7 @@ type Report struct {
 	Threads int
 
 	FMA       float64 // GFLOP/s of multiply-adds from registers
-	LoadedFMA float64 // GFLOP/s of 12 multiply-adds beside 8 loads from L1, as in a matmul kernel
+	LoadedFMA float64 // GFLOP/s of 12 multiply-adds (16 at NEON) beside 8 loads from L1, as in a matmul kernel
 
 	// GB/s between processor and memory, counting each value read or written
 	// once: a = b*b+c, and a = f(b), with plain and with non-temporal stores.
@@ -26,7 +26,7 @@ type Report struct {
 // The arrays of the memory probes are far larger than a thread's share of the caches.
 const (
 	arrayLen = 16 << 20 // values
-	fmaTurns = 100_000  // of 12 vectors: well below a millisecond
+	fmaTurns = 100_000  // of 12 or 16 vectors: well below a millisecond
 )
 
 // Measure runs every probe in turn for about the duration in total, but each at least
@@ -43,7 +43,7 @@ func measure(pool *work.Pool, level isa.Level, d time.Duration, n int) Report {
 	for i := range b {
 		b[i], c[i] = 1.5, 0.25
 	}
-	flops := float64(pool.Threads()) * fmaTurns * 12 * 2 * float64(k.lanes)
+	flops := float64(pool.Threads()) * fmaTurns * 2 * float64(k.chains*k.lanes)
 	probes := []struct {
 		result *float64
 		amount float64 // FLOP, or bytes
@@ -80,13 +80,14 @@ func FMA(pool *work.Pool, level isa.Level) (registers, loaded float64) {
 	rate := func(f func(n int, x *float32)) float64 {
 		t := time.Now()
 		pool.Run(pool.Threads(), &task{fma: f})
-		return float64(pool.Threads()) * fmaTurns * 12 * 2 * float64(k.lanes) / float64(time.Since(t).Nanoseconds())
+		return float64(pool.Threads()) * fmaTurns * 2 * float64(k.chains*k.lanes) / float64(time.Since(t).Nanoseconds())
 	}
 	return rate(k.fma), rate(k.fmaLoad)
 }
 
 // kernels are a level's probes.
 type kernels struct {
+	chains                                         int // independent multiply-adds in a turn
 	lanes                                          int // values in a vector
 	unit                                           int // values in a turn of the memory probes
 	fma, fmaLoad                                   func(n int, x *float32)
