@@ -169,6 +169,7 @@ func shapes() []Shape {
 		Shape{65, 4, 5, 5, 32, Window{3, 3, 1, 1, 1, 1, 1, 1}},  // a last region of other size
 		Shape{3, 1, 28, 28, 32, Window{3, 3, 1, 1, 1, 1, 1, 1}}, // the first layer of cnn-64
 		Shape{2, 3, 17, 13, 48, Window{7, 7, 2, 2, 3, 3, 3, 3}}, // and of a residual network
+		Shape{2, 2, 6, 5, 16, Square(2, 1, 0)},                  // taps that three does not divide
 		Shape{1, 2, 64, 33, 16, Window{5, 4, 1, 1, 2, 2, 1, 2}})
 }
 

@@ -127,7 +127,6 @@ type firstPack struct {
 func (t *firstPack) Do(block int) {
 	panel := t.f.panel()
 	dst := t.dst[block*panel:][:panel]
-	clear(dst)
 	size := panel / Block
 	for o := range min(Block, t.f.Cout-block*Block) {
 		for k, v := range t.w[(block*Block+o)*size:][:size] {

@@ -11,7 +11,6 @@ import (
 type Gradient struct {
 	planes
 	sums []float64
-	zero []float32
 	task gradientTask
 }
 
@@ -21,7 +20,7 @@ func NewGradient(level isa.Level, t Tensor) (*Gradient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gradient{planes: p, sums: make([]float64, 2*Block*p.parts()), zero: make([]float32, Block)}, nil
+	return &Gradient{planes: p, sums: make([]float64, 2*Block*p.parts())}, nil
 }
 
 // Bias stores in db the sum of dy over all pixels for each channel. If y is not
@@ -60,7 +59,7 @@ func (t *gradientTask) Do(i int) {
 	case t.dx != nil:
 		t.g.k.reluGrad(n, t.dy[at:], t.y[at:], t.dx[at:])
 	case t.y != nil:
-		t.g.k.normSums(n, t.dy[at:], t.y[at:], t.dy[at:], t.g.zero, sums)
+		t.g.k.normSums(n, t.dy[at:], t.y[at:], t.dy[at:], t.dy[at:], sums) // only the first of the two sums is wanted
 	default:
 		t.g.k.sums(n, t.dy[at:], sums)
 	}

@@ -66,6 +66,7 @@ var poolWindows = []struct {
 }{
 	{6, 8, Square(2, 2, 0)},
 	{7, 9, Square(2, 2, 0)},
+	{6, 9, Square(2, 2, 0)},
 	{7, 6, Square(3, 2, 1)},
 	{5, 5, Square(3, 1, 1)},
 	{4, 4, Square(4, 4, 0)},

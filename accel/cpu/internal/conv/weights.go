@@ -14,8 +14,8 @@ func (t *pack) Do(block int) {
 	p := t.p
 	size := p.passes * p.panel()
 	from, lanes := block*Block, min(Block, p.out.C-block*Block)
-	if lanes < Block || p.in.C%(p.kb*Block) != 0 {
-		clear(t.dst[block*size:][:size]) // the padding
+	if p.in.C%(p.kb*Block) != 0 {
+		clear(t.dst[block*size:][:size]) // weights of input channels that do not exist; lanes that do not are cleared in the output
 	}
 	// Strides of the source between the pass's output and input channels.
 	outStride, inStride := p.in.C*p.taps, p.taps
