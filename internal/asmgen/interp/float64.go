@@ -3,7 +3,7 @@ package interp
 import "math"
 
 // float64Opcodes work on pairs of lanes.
-var float64Opcodes = map[string]func(*Machine, *inst){
+var float64Opcodes = map[string]operation{
 	"VMOVUPD": func(m *Machine, in *inst) {
 		src, dst := &in.args[0], &in.args[len(in.args)-1]
 		n := max(src.lanes(), dst.lanes())

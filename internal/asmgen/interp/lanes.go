@@ -6,7 +6,7 @@ import (
 )
 
 // laneOpcodes select lanes, widen them and narrow them.
-var laneOpcodes = map[string]func(*Machine, *inst){
+var laneOpcodes = map[string]operation{
 	"VCMPPS":    compare,
 	"VORPS":     ints(func(b, a uint32) uint32 { return a | b }),
 	"VDIVPS":    floats(func(b, a float32) float32 { return a / b }),

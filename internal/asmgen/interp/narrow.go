@@ -1,7 +1,7 @@
 package interp
 
 // narrowOpcodes move between bytes and 32-bit lanes, and combine masks and bits.
-var narrowOpcodes = map[string]func(*Machine, *inst){
+var narrowOpcodes = map[string]operation{
 	"KANDW": func(m *Machine, in *inst) {
 		d := in.args[2].n
 		m.k[d], m.kSet[d] = m.mask(in.args[0].n)&m.mask(in.args[1].n)&0xffff, true
