@@ -17,9 +17,9 @@ type Config struct {
 	Engine    *sched.Engine
 	Model     layers.Module
 	Loss      func(predicted, y ops.Value) ops.Value // the mean over the batch, one number: ops.CrossEntropy
-	Optimizer optim.Optimizer
+	Optimizer optim.Optimizer                        // a new one, which has trained nothing yet
 
-	Batch      int
+	Batch      int            // samples in a batch; beyond the data, each epoch is one short batch
 	Epochs     int            // epochs in all, also when resuming; 0 means as many as Steps take
 	Steps      int            // steps in all at most; 0 means as many as Epochs take
 	Seed       uint64         // of first values, order, augmentation and dropout
@@ -27,74 +27,24 @@ type Config struct {
 	KeepOrder  bool           // do not shuffle
 	Transform  data.Transform // changes training inputs at random
 	Metrics    []Metric       // beside the loss, on the validation data
-	Validation data.Dataset   // evaluated after each epoch; nil for none
+	Validation data.Dataset   // evaluated after each epoch and at the end; nil for none
 
-	Checkpoint      string            // folder of checkpoints; empty for none
-	CheckpointEvery int               // steps between checkpoints; 0 means one at the end of each epoch
+	Checkpoint      string            // folder of checkpoints, of which the newest three are kept; empty for none
+	CheckpointEvery int               // steps between checkpoints; 0 means one at the end of each epoch. The end of the run has one in any case
 	Resume          bool              // continue from the newest checkpoint in the folder that is whole, if there is one
-	Metadata        map[string]string // kept in every checkpoint
+	Metadata        map[string]string // kept in every checkpoint; what differs when a run is resumed is told in the event Resumed
 
 	Observe func(Event) // is told what happens, on the caller's goroutine; nil for nobody
 }
-
-// Event is what happens in a run: a Step, an Epoch, a Saved, a Resumed, a Skipped or a SetAside.
-type Event interface{ event() }
-
-// Step is the end of a training step.
-type Step struct {
-	Step  int     // from 1
-	Epoch int     // from 1
-	Of    int     // steps in the run, as far as known
-	Loss  float64 // of the batch, before the update
-	Size  int     // samples in the batch
-}
-
-// Epoch is the end of an epoch.
-type Epoch struct {
-	Epoch      int // from 1
-	Epochs     int // in the run, as far as known
-	Step       int // steps so far
-	Loss       float64
-	Validation map[string]float64 // "loss" and the metrics; nil without validation data
-}
-
-// Saved says that a checkpoint has been written.
-type Saved struct {
-	Path string
-	Step int
-}
-
-// Resumed says that the run continues from a checkpoint.
-type Resumed struct {
-	Path string
-	Step int
-	Note string // what differs from the run that wrote it, without harm: another level of instructions gives other bits
-}
-
-// Skipped says that a checkpoint is damaged and an older one is tried.
-type Skipped struct {
-	Path string
-	Err  error
-}
-
-// SetAside says that the folder had checkpoints of an earlier run, which now lie in another one.
-type SetAside struct{ Folder string }
-
-func (Step) event()     {}
-func (Epoch) event()    {}
-func (Saved) event()    {}
-func (Resumed) event()  {}
-func (Skipped) event()  {}
-func (SetAside) event() {}
 
 // Report is the result of a run.
 type Report struct {
 	Net        *layers.Net        // the trained model
 	Steps      int                // in all, those before a resumption too
 	Epochs     int                // complete ones
-	Loss       float64            // mean training loss of the last complete epoch, or of the steps since the last one
-	Validation map[string]float64 // of the last complete epoch
-	Checkpoint string             // the last one written, if any
+	Loss       float64            // mean training loss of the last epoch, whether it was complete or not
+	Validation map[string]float64 // "loss" and the metrics, at the end of that epoch; nil without validation data
+	Checkpoint string             // the last one written or resumed from, if any
 }
 
 // check names what is missing or makes no sense.
@@ -108,27 +58,41 @@ func (c *Config) check(set data.Dataset) error {
 		return errors.New("train: Config.Loss is needed: ops.CrossEntropy, say")
 	case c.Optimizer == nil:
 		return errors.New("train: Config.Optimizer is needed: &optim.AdamW{}, say")
-	case set == nil || set.Len() == 0:
-		return errors.New("train: the training data are empty")
 	case c.Batch < 1:
-		return fmt.Errorf("train: a batch of %d samples", c.Batch)
+		return fmt.Errorf("train: Config.Batch is %d: a batch has one sample at least", c.Batch)
 	case c.Epochs < 0 || c.Steps < 0 || c.CheckpointEvery < 0:
-		return fmt.Errorf("train: %d epochs, %d steps, a checkpoint every %d: none may be negative", c.Epochs, c.Steps, c.CheckpointEvery)
+		return fmt.Errorf("train: Config has %d Epochs, %d Steps, CheckpointEvery %d: none may be negative", c.Epochs, c.Steps, c.CheckpointEvery)
 	case c.Epochs == 0 && c.Steps == 0:
 		return errors.New("train: Config.Epochs or Config.Steps is needed")
 	case c.Checkpoint == "" && (c.Resume || c.CheckpointEvery > 0):
 		return errors.New("train: Config.Checkpoint is needed: the folder to write to and to resume from")
-	case c.Validation != nil && c.Validation.Len() == 0:
-		return errors.New("train: the validation data are empty")
+	}
+	if err := checkData("training", set); err != nil {
+		return err
+	}
+	if c.Validation == nil {
+		return nil
+	}
+	if err := checkData("validation", c.Validation); err != nil {
+		return err
+	}
+	if err := checkMetrics(c.Metrics); err != nil {
+		return err
 	}
 	x, y := set.Specs()
-	if y == (tensor.Spec{}) {
-		return errors.New("train: the training data have no targets")
+	if vx, vy := c.Validation.Specs(); vx != x || vy != y {
+		return fmt.Errorf("train: validation samples are %v and %v, training samples %v and %v", vx, vy, x, y)
 	}
-	if c.Validation != nil {
-		if vx, vy := c.Validation.Specs(); vx != x || vy != y {
-			return fmt.Errorf("train: validation samples are %v and %v, training samples %v and %v", vx, vy, x, y)
-		}
+	return nil
+}
+
+// checkData refuses data that nothing can be learned from.
+func checkData(what string, set data.Dataset) error {
+	if set == nil || set.Len() == 0 {
+		return fmt.Errorf("train: the %s data are empty", what)
+	}
+	if _, y := set.Specs(); y == (tensor.Spec{}) {
+		return fmt.Errorf("train: the %s data have no targets", what)
 	}
 	return nil
 }

@@ -2,45 +2,40 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/layers"
+	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// NotFiniteError ends a run whose loss is NaN or infinite. The model is of no use from that step on.
-type NotFiniteError struct {
-	Step int
-	Loss float64
-	Last string // the last good checkpoint, if there is one
-}
-
-func (e *NotFiniteError) Error() string {
-	s := fmt.Sprintf("train: the loss is %v at step %d: lower the learning rate, or look for such values in the data", e.Loss, e.Step)
-	if e.Last != "" {
-		s += "; the last good checkpoint is " + e.Last
-	}
-	return s
-}
-
-// Fit trains a model on a data set. When ctx is done it stops after the step under way, writes a checkpoint if there is a folder for it, and
-// returns ctx's error with the report so far.
+// Fit trains a model on a data set. What can be found wrong is found before the first step: shapes, the size of the last batch, a folder
+// that cannot be written to, a checkpoint of another model.
+//
+// When ctx is done, Fit stops after the step under way and returns an error that wraps ctx's. This and every other error but a
+// *NotFiniteError leave a checkpoint behind, if there is a folder for it, and come with the report so far.
 func Fit(ctx context.Context, c Config, set data.Dataset) (*Report, error) {
 	if err := c.check(set); err != nil {
 		return nil, err
 	}
-	r, err := newRun(ctx, &c, set)
+	r, err := newRun(&c, set)
 	if err != nil {
 		return nil, err
 	}
-	err = r.loop(ctx)
-	if stopped := context.Cause(ctx); err != nil && stopped != nil && errors.Is(err, stopped) {
-		err = r.interrupted(ctx, err)
+	if c.Checkpoint != "" {
+		release, err := r.openFolder(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
+	if err = r.loop(ctx); err != nil {
+		err = r.explain(ctx, err)
+	}
+	r.Observe(Ended{err})
 	return &r.report, err
 }
 
@@ -55,11 +50,12 @@ type run struct {
 
 	at    data.Position // of the next batch
 	sum   float64       // of this epoch's losses, each times its samples
-	seen  int           // samples of this epoch
+	seen  int           // samples of this epoch; not 0 at the start of an epoch means that the one before has not been judged
+	last  float64       // the loss of the last step
 	saved int           // the step of the last checkpoint
 }
 
-func newRun(ctx context.Context, c *Config, set data.Dataset) (*run, error) {
+func newRun(c *Config, set data.Dataset) (*run, error) {
 	if c.DType == tensor.None {
 		c.DType = tensor.F32
 	}
@@ -67,35 +63,70 @@ func newRun(ctx context.Context, c *Config, set data.Dataset) (*run, error) {
 		c.Observe = func(Event) {}
 	}
 	x, _ := set.Specs()
-	net, err := layers.Build(c.Model, tensor.SpecOf(x.DType, append([]int{c.Batch}, x.Shape.Dims()...)...), c.Seed, c.DType)
+	net, err := layers.Build(c.Model, batchOf(x, 1), c.Seed, c.DType)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	c.Optimizer.Init(net.Params()...)
 	r := &run{
-		Config: c, set: set, net: net, tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed))), saved: -1,
-		loader: data.Loader{Data: set, Batch: c.Batch, Shuffle: !c.KeepOrder, Seed: c.Seed, Transform: c.Transform},
+		Config: c, set: set, net: net, tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed))), report: Report{Net: net},
+		loader: data.Loader{Data: set, Batch: min(c.Batch, set.Len()), Shuffle: !c.KeepOrder, Seed: c.Seed, Transform: c.Transform},
 	}
-	r.report.Net = net
-	if c.Checkpoint == "" {
-		return r, nil
+	if err := r.rehearse(); err != nil {
+		return nil, err
 	}
-	if c.Resume {
-		return r, r.resume(ctx)
+	c.Optimizer.Init(net.Params()...)
+	return r, r.checkNames()
+}
+
+// batchOf is the spec of n samples.
+func batchOf(sample tensor.Spec, n int) tensor.Spec {
+	return tensor.SpecOf(sample.DType, append([]int{n}, sample.Shape.Dims()...)...)
+}
+
+// rehearse records the forward pass of a full batch and of the last one of an epoch, and runs nothing: a batch-norm that cannot take a last
+// batch of one sample says so now, not at the end of the first epoch.
+func (r *run) rehearse() error {
+	x, y := r.set.Specs()
+	sizes := []int{r.loader.Batch}
+	if last := r.set.Len() % r.loader.Batch; last != 0 {
+		sizes = append(sizes, last)
 	}
-	if err := r.setAside(); err != nil {
-		return nil, fmt.Errorf("train: checkpoint: %w", err)
+	for _, n := range sizes {
+		tape := autograd.New(nil)
+		zeros := func(s tensor.Spec) ops.Value { return ops.Zeros(tape.Recorder(), batchOf(s, n)) }
+		loss := r.Loss(r.net.Forward(tape, zeros(x), layers.Train), zeros(y))
+		if err := tape.Err(); err != nil {
+			return fmt.Errorf("train: a batch of %d samples: %w", n, err)
+		}
+		if s := loss.Spec(); s.Shape.Size() != 1 || !s.DType.Float() {
+			return fmt.Errorf("train: the loss of a batch of %d samples is %v: want one number, the mean over the samples", n, s)
+		}
 	}
-	return r, nil
+	return nil
+}
+
+// checkNames makes sure that a checkpoint can hold all variables.
+func (r *run) checkNames() error {
+	known := map[string]bool{}
+	for _, v := range r.variables() {
+		if known[v.Name()] {
+			return fmt.Errorf("train: two variables are called %s: does the optimizer keep the state of another model? Each run needs a new one", v.Name())
+		}
+		known[v.Name()] = true
+	}
+	return nil
 }
 
 // steps is how many steps the run has in all.
 func (r *run) steps() int {
-	n := r.Epochs * r.loader.Len()
-	if r.Epochs == 0 || r.Steps > 0 && r.Steps < n {
-		n = r.Steps
+	all, each := math.MaxInt, r.loader.Len()
+	if r.Epochs > 0 && r.Epochs < all/each {
+		all = r.Epochs * each
 	}
-	return n
+	if r.Steps > 0 {
+		all = min(all, r.Steps)
+	}
+	return all
 }
 
 // finished reports whether there is nothing left to do.
@@ -104,37 +135,38 @@ func (r *run) finished() bool {
 }
 
 func (r *run) loop(ctx context.Context) error {
-	for !r.finished() {
-		for b, err := range r.loader.Batches(ctx, r.at) {
-			if err != nil {
-				return fmt.Errorf("train: step %d: %w", r.report.Steps+1, err)
-			}
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err := r.step(context.WithoutCancel(ctx), b); err != nil { // a step happens whole
+	for {
+		if r.at.Sample == 0 && r.seen > 0 { // an epoch is over, perhaps since before a resumption
+			if err := r.epoch(ctx); err != nil {
 				return err
-			}
-			if r.at.Sample == 0 {
-				if err := r.epoch(ctx); err != nil {
-					return err
-				}
-			}
-			if err := r.due(ctx); err != nil {
-				return err
-			}
-			if r.finished() {
-				break
 			}
 		}
+		if r.finished() {
+			return r.end(ctx)
+		}
+		if err := r.batches(ctx); err != nil {
+			return err
+		}
 	}
-	if err := r.tape.Wait(ctx); err != nil {
-		return fmt.Errorf("train: %w", err)
+}
+
+// batches trains to the end of the epoch, or of the run.
+func (r *run) batches(ctx context.Context) error {
+	for b, err := range r.loader.Batches(ctx, r.at) {
+		if err != nil {
+			return fmt.Errorf("train: step %d: %w", r.report.Steps+1, err)
+		}
+		if err := r.step(context.WithoutCancel(ctx), b); err != nil { // a step happens whole
+			return err
+		}
+		if err := r.due(ctx); err != nil {
+			return err
+		}
+		if r.finished() {
+			break
+		}
 	}
-	if r.seen > 0 {
-		r.report.Loss = r.sum / float64(r.seen)
-	}
-	return r.save(ctx)
+	return nil
 }
 
 // step trains on one batch.
@@ -147,55 +179,54 @@ func (r *run) step(ctx context.Context, b data.Batch) error {
 	if err != nil {
 		return fmt.Errorf("train: step %d: %w", step, err)
 	}
-	l, err := res.Float(ctx, 0)
-	if err != nil {
+	defer res.Release()
+	if r.last, err = res.Float(ctx, 0); err != nil {
 		return fmt.Errorf("train: step %d: %w", step, err)
 	}
-	res.Release()
-	if math.IsNaN(l) || math.IsInf(l, 0) {
-		return &NotFiniteError{Step: step, Loss: l, Last: r.report.Checkpoint}
+	if math.IsNaN(r.last) || math.IsInf(r.last, 0) {
+		return &NotFiniteError{Step: step, Loss: r.last, Last: r.report.Checkpoint}
 	}
-	r.report.Steps = step
 	epoch := r.at.Epoch
 	r.at = b.Next
-	r.sum += l * float64(len(b.Index))
+	r.sum += r.last * float64(len(b.Index))
 	r.seen += len(b.Index)
-	r.Observe(Step{Step: step, Epoch: epoch + 1, Of: r.steps(), Loss: l, Size: len(b.Index)})
+	r.report.Steps, r.report.Epochs = step, r.at.Epoch
+	r.Observe(Step{Step: step, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Size: len(b.Index)})
 	return nil
+}
+
+// judge fills the report of the epoch that is over, or of the part of it that the run has had.
+func (r *run) judge(ctx context.Context) error {
+	r.report.Loss = r.sum / float64(r.seen)
+	if r.Validation == nil {
+		return nil
+	}
+	v, err := Evaluate(ctx, r.Engine, r.net, r.Validation, r.Batch, r.Loss, r.Metrics...)
+	if err == nil {
+		r.report.Validation = v
+	}
+	return err
 }
 
 // epoch ends an epoch: the position is at the start of the next one.
 func (r *run) epoch(ctx context.Context) error {
-	r.report.Epochs = r.at.Epoch
-	r.report.Loss = r.sum / float64(r.seen)
-	r.sum, r.seen = 0, 0
-	if r.Validation != nil {
-		v, err := Evaluate(ctx, r.Engine, r.net, r.Validation, r.Batch, r.Loss, r.Metrics...)
-		if err != nil {
-			return err
-		}
-		r.report.Validation = v
+	if err := r.judge(ctx); err != nil {
+		return err
 	}
+	r.sum, r.seen = 0, 0
 	r.Observe(Epoch{Epoch: r.report.Epochs, Epochs: r.Epochs, Step: r.report.Steps, Loss: r.report.Loss, Validation: r.report.Validation})
 	return nil
 }
 
-// due writes a checkpoint when it is time for one.
-func (r *run) due(ctx context.Context) error {
-	if r.CheckpointEvery > 0 && r.report.Steps%r.CheckpointEvery == 0 || r.CheckpointEvery == 0 && r.at.Sample == 0 {
-		return r.save(ctx)
+// end ends the run. Its last checkpoint has been written: due saw to it.
+func (r *run) end(ctx context.Context) error {
+	if r.Checkpoint == "" {
+		if _, err := r.state(ctx); err != nil {
+			return err
+		}
+	}
+	if r.seen > 0 {
+		return r.judge(ctx)
 	}
 	return nil
-}
-
-// interrupted writes a last checkpoint and says what has happened.
-func (r *run) interrupted(ctx context.Context, cause error) error {
-	if err := r.save(context.WithoutCancel(ctx)); err != nil {
-		return errors.Join(cause, err)
-	}
-	err := fmt.Errorf("train: stopped after step %d: %w", r.report.Steps, context.Cause(ctx))
-	if r.report.Checkpoint != "" {
-		err = fmt.Errorf("%w; resume from %s", err, r.report.Checkpoint)
-	}
-	return err
 }

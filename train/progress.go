@@ -3,22 +3,24 @@ package train
 import (
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Progress returns a function for Config.Observe that tells people how a run goes: on a terminal one line that is written over and over,
-// elsewhere a plain line now and then. It keeps to plain text if the environment has NO_COLOR.
+// Progress returns a function for Config.Observe that tells people how a run goes: on a terminal by one line that is written over and over,
+// elsewhere by a plain line now and then; and by a line for each epoch. It keeps to plain text if the environment has NO_COLOR.
 func Progress(w io.Writer) func(Event) {
-	p := &progressWriter{w: w, terminal: isTerminal(w), color: os.Getenv("NO_COLOR") == "", start: time.Now()}
+	p := &progress{w: w, terminal: isTerminal(w), color: os.Getenv("NO_COLOR") == "", start: time.Now()}
 	return p.observe
 }
 
 // isTerminal reports whether w is a device that shows characters to somebody.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := w.(interface{ Stat() (fs.FileInfo, error) }) // an *os.File, or something around it
 	if !ok {
 		return false
 	}
@@ -26,16 +28,18 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-type progressWriter struct {
+type progress struct {
 	w        io.Writer
 	terminal bool
 	color    bool
-	start    time.Time
+	start    time.Time // of the epoch
 	shown    time.Time // when the last step was
 	line     int       // width of the line on the terminal
-	first    int       // the step before the first that was seen
-	began    time.Time
-	average  float64 // of the loss, for the line
+	first    int       // the first step that was seen
+	began    time.Time // when that ended
+	samples  int       // since then
+	average  float64   // of the loss: that of a single batch jumps about
+	saved    bool      // that there are checkpoints has been told
 }
 
 // How often a step is shown: a terminal is read by eye, plain lines are kept.
@@ -44,32 +48,43 @@ const (
 	inPlain    = 5 * time.Second
 )
 
-func (p *progressWriter) observe(e Event) {
+func (p *progress) observe(e Event) {
 	switch e := e.(type) {
 	case Step:
 		p.step(e)
 	case Epoch:
 		p.epoch(e)
 	case Saved:
-		p.say("checkpoint %s", e.Path)
+		if !p.saved {
+			p.say("the first checkpoint is %s", e.Path)
+		}
+		p.saved = true
 	case Resumed:
+		if e.Path == "" {
+			p.say("there is no checkpoint to resume from: starting anew")
+			return
+		}
 		p.say("resumed from %s, after step %d", e.Path, e.Step)
 		if e.Note != "" {
 			p.say("note: %s", e.Note)
 		}
+	case Skipped:
+		p.say("damaged, trying the one before: %v", e.Err)
 	case SetAside:
 		p.say("the checkpoints of an earlier run now lie in %s", e.Folder)
-	case Skipped:
-		p.say("damaged: %s: %v; trying the one before", e.Path, e.Err)
+	case Ended:
+		p.clear()
 	}
 }
 
-func (p *progressWriter) step(e Step) {
+func (p *progress) step(e Step) {
 	now := time.Now()
 	if p.began.IsZero() {
 		p.began, p.first, p.average = now, e.Step, e.Loss
+	} else {
+		p.samples += e.Size
+		p.average += (e.Loss - p.average) / 20
 	}
-	p.average += (e.Loss - p.average) * 0.05
 	every := inPlain
 	if p.terminal {
 		every = onTerminal
@@ -79,49 +94,51 @@ func (p *progressWriter) step(e Step) {
 	}
 	p.shown = now
 	text := fmt.Sprintf("epoch %d  step %d/%d  loss %.4f", e.Epoch, e.Step, e.Of, p.average)
-	if done := e.Step - p.first; done > 0 && e.Of > e.Step {
-		rest := time.Duration(float64(now.Sub(p.began)) / float64(done) * float64(e.Of-e.Step))
-		text += fmt.Sprintf("  %.0f/s  %v left", float64(done*e.Size)/now.Sub(p.began).Seconds(), rest.Round(time.Second))
+	if done, took := e.Step-p.first, now.Sub(p.began).Seconds(); done > 0 && took > 0 && e.Of > e.Step {
+		left := took / float64(done) * float64(e.Of-e.Step)
+		text += fmt.Sprintf("  %.0f samples/s  %.0f s left", float64(p.samples)/took, left)
 	}
 	if !p.terminal {
 		fmt.Fprintln(p.w, text)
 		return
 	}
-	if e.Of > 0 {
-		const width = 20
-		full := min(width, width*e.Step/e.Of)
-		text = "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "] " + text
-	}
+	const width = 12 // so that the line fits into 80 columns
+	full := width * e.Step / max(1, e.Of)
+	text = "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "] " + text
 	fmt.Fprintf(p.w, "\r%-*s", p.line, text)
 	p.line = len(text)
 }
 
-func (p *progressWriter) epoch(e Epoch) {
+func (p *progress) epoch(e Epoch) {
 	text := fmt.Sprintf("epoch %d", e.Epoch)
 	if e.Epochs > 0 {
 		text += fmt.Sprintf("/%d", e.Epochs)
 	}
-	text += fmt.Sprintf("  %.1fs  training loss %.4f", time.Since(p.start).Seconds(), e.Loss)
-	var names []string
-	for name := range e.Validation {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	text += fmt.Sprintf("  training loss %.4f", e.Loss)
+	for i, name := range slices.Sorted(maps.Keys(e.Validation)) {
+		if i == 0 {
+			text += "  validation"
+		}
 		number := fmt.Sprintf("%.4f", e.Validation[name])
 		if p.terminal && p.color {
 			number = "\x1b[1m" + number + "\x1b[0m"
 		}
-		text += fmt.Sprintf("  validation %s %s", name, number)
+		text += fmt.Sprintf(" %s %s", name, number)
 	}
-	p.say("%s", text)
+	p.say("%s  %.1f s", text, time.Since(p.start).Seconds())
+	p.start = time.Now()
 }
 
 // say writes a line of its own.
-func (p *progressWriter) say(format string, a ...any) {
+func (p *progress) say(format string, a ...any) {
+	p.clear()
+	fmt.Fprintf(p.w, format+"\n", a...)
+}
+
+// clear removes the line that is written over.
+func (p *progress) clear() {
 	if p.line > 0 {
 		fmt.Fprintf(p.w, "\r%*s\r", p.line, "")
 		p.line = 0
 	}
-	fmt.Fprintf(p.w, format+"\n", a...)
 }

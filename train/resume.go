@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,78 +25,92 @@ func (r *run) resume(ctx context.Context) error {
 	}
 	var damaged []error
 	for _, path := range list {
-		p, named, err := readCheckpoint(path)
+		p, meta, named, err := readCheckpoint(path)
+		if errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("train: resume: %w", err)
+		}
 		if err != nil {
-			if errors.Is(err, fs.ErrPermission) {
-				return fmt.Errorf("train: resume: %w", err)
-			}
 			damaged = append(damaged, err)
 			r.Observe(Skipped{Path: path, Err: err})
 			continue
 		}
-		return r.restore(ctx, path, p, named)
+		if err := r.restore(ctx, path, p, named); err != nil {
+			return fmt.Errorf("train: resume: %s %w", path, err)
+		}
+		r.Observe(Resumed{Path: path, Step: p.Step, Note: strings.Join(r.differences(p, meta), "; ")})
+		return nil
 	}
 	if len(damaged) > 0 {
 		return fmt.Errorf("train: resume: no checkpoint in %s is whole: %w", r.Checkpoint, errors.Join(damaged...))
 	}
+	r.Observe(Resumed{})
 	return nil
 }
 
-// readCheckpoint reads a file, after a check that nothing in it has changed.
-func readCheckpoint(path string) (p progress, named []safetensors.Named, err error) {
+// readCheckpoint reads a file, after a check that nothing in it has changed since it was written. Every error names the path.
+func readCheckpoint(path string) (p place, meta map[string]string, named []safetensors.Named, err error) {
 	f, err := safetensors.Open(path)
 	if err != nil {
-		return p, nil, err
+		return p, nil, nil, err
 	}
 	defer f.Close()
 	if err := f.Verify(); err != nil {
-		return p, nil, fmt.Errorf("%s: %w", path, err)
+		return p, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	text, ok := f.Metadata()[metaKey]
+	meta = f.Metadata()
+	text, ok := meta[metaKey]
 	if !ok {
-		return p, nil, fmt.Errorf("%s: it is a model, not a checkpoint of a run: its metadata lack %s", path, metaKey)
+		return p, nil, nil, fmt.Errorf("%s: it is a model, not a checkpoint of a run: its metadata lack %s", path, metaKey)
 	}
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return p, nil, fmt.Errorf("%s: metadata %s: %w", path, metaKey, err)
+		return p, nil, nil, fmt.Errorf("%s: metadata %s: %w", path, metaKey, err)
 	}
 	for _, name := range f.Names() {
 		t, err := f.Tensor(name)
 		if err != nil {
-			return p, nil, err
+			return p, nil, nil, fmt.Errorf("%s: %w", path, err)
 		}
 		named = append(named, safetensors.Named{Name: name, Tensor: t})
 	}
-	return p, named, nil
+	return p, meta, named, nil
 }
 
-// restore sets every variable and the place in the run.
-func (r *run) restore(ctx context.Context, path string, p progress, named []safetensors.Named) error {
+// restore sets every variable and the place in the run. Its errors go on from the file's path.
+func (r *run) restore(ctx context.Context, path string, p place, named []safetensors.Named) error {
 	switch n := r.set.Len(); {
 	case p.Seed != r.Seed:
-		return fmt.Errorf("train: resume: %s was written with seed %d, not %d: the order of samples would change", path, p.Seed, r.Seed)
+		return fmt.Errorf("was written with seed %d, not %d: the order of samples would change", p.Seed, r.Seed)
 	case p.Batch != r.Batch:
-		return fmt.Errorf("train: resume: %s was written with batches of %d samples, not %d: resume with the same, or start anew", path, p.Batch, r.Batch)
+		return fmt.Errorf("was written with batches of %d samples, not %d: resume with the same, or start anew", p.Batch, r.Batch)
 	case p.Samples != n:
-		return fmt.Errorf("train: resume: %s was written for %d training samples, not %d", path, p.Samples, n)
+		return fmt.Errorf("was written for %d training samples, not %d", p.Samples, n)
 	case p.Shuffled == r.KeepOrder:
-		return fmt.Errorf("train: resume: %s was written with shuffling %v, not %v", path, p.Shuffled, !r.KeepOrder)
+		return fmt.Errorf("was written with shuffling %v, not %v", p.Shuffled, !r.KeepOrder)
 	}
 	if err := Load(ctx, named, r.variables()); err != nil {
-		return fmt.Errorf("train: resume: %s: %w", path, err)
+		return fmt.Errorf("does not fit: %w", err)
 	}
 	r.tape.SetStep(int64(p.Step))
 	r.at, r.sum, r.seen = p.At, math.Float64frombits(p.SumBits), p.Seen
 	r.report.Steps, r.report.Epochs, r.report.Checkpoint, r.saved = p.Step, p.At.Epoch, path, p.Step
-	e := Resumed{Path: path, Step: p.Step}
-	if have := r.levels(); !slices.Equal(have, p.ISA) {
-		e.Note = fmt.Sprintf("it was written at instruction level %v, this is %v: the last bits of what follows will differ", p.ISA, have)
-	}
-	r.Observe(e)
 	return nil
 }
 
-// Load sets variables to the tensors of the same names. All that does not fit is listed at once: names that are missing, names that no
-// variable has, shapes and types that differ; then nothing is set.
+// differences are what this run has otherwise than the one that wrote a checkpoint, without harm to the state.
+func (r *run) differences(p place, meta map[string]string) (list []string) {
+	if have := r.levels(); !slices.Equal(have, p.ISA) {
+		list = append(list, fmt.Sprintf("it was written at instruction level %v, this is %v: the last bits of what follows will differ", p.ISA, have))
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Metadata)) {
+		if was, ok := meta[key]; ok && was != r.Metadata[key] {
+			list = append(list, fmt.Sprintf("%s was %q, it is %q now", key, was, r.Metadata[key]))
+		}
+	}
+	return list
+}
+
+// Load sets variables to the tensors of the same names, in whatever order. All that does not fit is listed at once: names that are missing,
+// names that no variable has, shapes and types that differ; then nothing is set.
 func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) error {
 	have := map[string]tensor.Tensor{}
 	for _, n := range named {
@@ -119,13 +134,15 @@ func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 		}
 	}
 	var problems []string
-	for what, list := range map[string][]string{"missing": missing, "unexpected": extra, "mis-shaped": wrong} {
-		if len(list) > 0 {
-			problems = append(problems, what+": "+strings.Join(list, ", "))
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"missing", missing}, {"unexpected", extra}, {"mis-shaped", wrong}} {
+		if len(p.names) > 0 {
+			problems = append(problems, p.what+": "+strings.Join(p.names, ", "))
 		}
 	}
 	if len(problems) > 0 {
-		slices.Sort(problems)
 		return fmt.Errorf("train: the file is of another model: %s", strings.Join(problems, "; "))
 	}
 	for _, v := range vars {

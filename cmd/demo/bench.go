@@ -13,7 +13,7 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-func benchCommand(ctx context.Context, args []string, out, _ io.Writer) error {
+func benchCommand(ctx context.Context, args []string, out io.Writer) error {
 	f := newFlags("bench", "-workload W [flags]", "Measures a workload: "+strings.Join(workloadNames(), ", ")+".\ngemm-N multiplies two matrices N x N; mlp-B and cnn-B are training steps on a batch of B; relu, add, exp and softmax work on 16 M\nelements; peak is what the machine can do at best. Prints the median of as many runs as fit into the time.")
 	workload := f.String("workload", "", "what to measure")
 	threads := f.Int("threads", 0, "workers; 0 means one for each processor that this process may use")
@@ -32,8 +32,12 @@ func benchCommand(ctx context.Context, args []string, out, _ io.Writer) error {
 		return usage("-precision %q: want f32, f64, bf16 or f16", *precision)
 	case *threads < 0 || *threads > 1024:
 		return usage("-threads %d: want 1 to 1024", *threads)
-	case !(*seconds > 0):
-		return usage("-seconds %v: want a positive time", *seconds)
+	case !(*seconds > 0 && *seconds <= 3600):
+		return usage("-seconds %v: want a time of at most an hour", *seconds)
+	case *profile && *asJSON:
+		return usage("-profile prints lines for people: leave -json out")
+	case *workload == "peak" && (*profile || dt != tensor.F32):
+		return usage("-workload peak has neither -profile nor another -precision than f32")
 	}
 	if *workload == "peak" {
 		return peak(*threads, *seconds, *asJSON, out)

@@ -13,39 +13,53 @@ import (
 	"github.com/cortado-ml/cortado/sched"
 )
 
-// openEngine opens the devices of a list such as "cpu" or "cpu,cpu", each with its share of the processors. close ends them.
-func openEngine(list string, threads int) (eng *sched.Engine, close func(), err error) {
+// openEngine opens the devices of a list such as "cpu" or "cpu,cpu", each with so many threads; 0 means as many as the process may use.
+func openEngine(list string, threads int) (eng *sched.Engine, closeAll func(), err error) {
 	var devs []accel.Device
-	close = func() {
+	closeDevices := func() {
 		for _, d := range devs {
 			d.Close()
 		}
 	}
-	defer func() {
+	for i, name := range strings.Split(list, ",") {
+		d, err := openDevice(name, i, threads)
 		if err != nil {
-			close()
-		}
-	}()
-	names := strings.Split(list, ",")
-	for i, name := range names {
-		if name != "cpu" {
-			return nil, nil, usage("-devices: there is no device %q: there is cpu", name)
-		}
-		opts := []cpu.Option{cpu.ID(fmt.Sprint("cpu:", i))}
-		if threads > 0 {
-			opts = append(opts, cpu.Threads(threads))
-		}
-		d, err := cpu.Open(opts...)
-		if err != nil {
+			closeDevices()
 			return nil, nil, err
 		}
 		devs = append(devs, d)
 	}
 	eng, err = sched.New(devs...)
-	return eng, close, err
+	if err != nil {
+		closeDevices()
+		return nil, nil, err
+	}
+	return eng, func() { eng.Close(); closeDevices() }, nil
 }
 
-func devicesCommand(_ context.Context, args []string, out, _ io.Writer) error {
+// openDevice opens device number i.
+func openDevice(name string, i, threads int) (accel.Device, error) {
+	if name != "cpu" {
+		return nil, usage("-devices: there is no device %q: there is cpu", name)
+	}
+	opts := []cpu.Option{cpu.ID(fmt.Sprint("cpu:", i))}
+	if threads > 0 {
+		opts = append(opts, cpu.Threads(threads))
+	}
+	return cpu.Open(opts...)
+}
+
+// deviceLine is a line of -json.
+type deviceLine struct {
+	Device    string   `json:"device"`
+	Name      string   `json:"name"`
+	ISA       string   `json:"isa"`
+	Levels    []string `json:"levels"` // that it has; isa is the one in use
+	Threads   int      `json:"threads"`
+	Simulated bool     `json:"simulated"`
+}
+
+func devicesCommand(_ context.Context, args []string, out io.Writer) error {
 	f := newFlags("devices", "[-json]", "Lists the devices that graphs can run on, and what each is.")
 	asJSON := f.Bool("json", false, "print one JSON object a line")
 	if err := parse(f, args, out, false); err != nil {
@@ -62,18 +76,17 @@ func devicesCommand(_ context.Context, args []string, out, _ io.Writer) error {
 	}
 	for _, d := range eng.Devices() {
 		info := d.Info()
-		kind := "hardware"
-		if info.Simulated {
-			kind = "simulated"
-		}
 		if *asJSON {
-			line := map[string]any{"device": d.ID(), "name": info.Name, "isa": info.ISA, "levels": cpu.Levels(), "threads": info.Threads, "simulated": info.Simulated}
-			if err := json.NewEncoder(out).Encode(line); err != nil {
+			if err := json.NewEncoder(out).Encode(deviceLine{d.ID(), info.Name, info.ISA, cpu.Levels(), info.Threads, info.Simulated}); err != nil {
 				return err
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s (of %s)\t%d\t%s\n", d.ID(), info.Name, info.ISA, strings.Join(cpu.Levels(), ", "), info.Threads, kind)
+		kind := "hardware"
+		if info.Simulated {
+			kind = "simulated"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s (it has %s)\t%d\t%s\n", d.ID(), info.Name, info.ISA, strings.Join(cpu.Levels(), ", "), info.Threads, kind)
 	}
 	return w.Flush()
 }

@@ -1,11 +1,65 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
+	"path/filepath"
 	"strings"
 
+	"github.com/cortado-ml/cortado/internal/atomicfile"
+	"github.com/cortado-ml/cortado/layers"
+	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 )
+
+// widest is the width of the largest image that is drawn: two of them fit beside each other on any terminal.
+const widest = 36
+
+// showSome draws test images of different classes with what the model takes them for, and saves the first one as a picture in the folder,
+// whose path it returns, so that predict can be tried. If the images are not small and gray, it does nothing.
+func showSome(ctx context.Context, out io.Writer, eng *sched.Engine, net *layers.Net, set imageSet, folder string) (example string, err error) {
+	x, y := set.test.Specs()
+	if x.Shape.Dim(0) != 1 || x.Shape.Dim(1) > widest || x.Shape.Dim(2) > widest {
+		return "", nil
+	}
+	var pictures [][]string
+	shown := map[int]bool{}
+	for i := 0; i < set.test.Len() && len(pictures) < 4; i++ {
+		img, target := tensor.New(x), tensor.New(y)
+		if err := set.test.Sample(i, img, target); err != nil {
+			return "", err
+		}
+		label := int(target.Int(0))
+		if shown[label] {
+			continue
+		}
+		shown[label] = true
+		list, err := classify(ctx, eng, net, img)
+		if err != nil {
+			return "", err
+		}
+		caption := fmt.Sprintf("%s %.0f %%", className(set.classes, list[0].class), 100*list[0].probability)
+		if list[0].class != label {
+			caption += ", but it is " + className(set.classes, label)
+		}
+		pictures = append(pictures, append(draw(img), caption))
+		if example == "" {
+			example = filepath.Join(folder, "example.png")
+			if err := savePicture(example, img); err != nil {
+				return "", err
+			}
+		}
+	}
+	for i := 0; i < len(pictures); i += 2 {
+		fmt.Fprintf(out, "\n%s", beside(pictures[i:min(i+2, len(pictures))]))
+	}
+	fmt.Fprintln(out)
+	return example, nil
+}
 
 // ramp are characters from dark to light.
 const ramp = " .:-=+*#%@"
@@ -29,18 +83,24 @@ func draw(x tensor.Tensor) []string {
 	return lines
 }
 
-// beside puts pictures with their captions next to each other.
-func beside(pictures [][]string, captions []string) string {
+// beside puts pictures, of as many lines each, next to each other.
+func beside(pictures [][]string) string {
 	var b strings.Builder
-	const gap = "   "
 	for r := range pictures[0] {
+		var line strings.Builder
 		for _, p := range pictures {
-			b.WriteString(p[r] + gap)
+			fmt.Fprintf(&line, "%-*s", widest+4, p[r])
 		}
-		b.WriteByte('\n')
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	for i, c := range captions {
-		fmt.Fprintf(&b, "%-*s%s", len(pictures[i][0]), c, gap)
+	return b.String()
+}
+
+// savePicture writes a gray image as PNG, from which training and predict read the same numbers where it was made of bytes.
+func savePicture(path string, x tensor.Tensor) error {
+	img := image.NewGray(image.Rect(0, 0, x.Shape().Dim(-1), x.Shape().Dim(-2)))
+	for i := range img.Pix {
+		img.Pix[i] = uint8(math.Round(255 * x.At(i)))
 	}
-	return strings.TrimRight(b.String(), " ") + "\n"
+	return atomicfile.Write(path, func(w io.Writer) error { return png.Encode(w, img) })
 }

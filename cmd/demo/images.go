@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/data/fashion"
@@ -22,7 +23,7 @@ type imageSet struct {
 // and its like; or a folder of pictures, one folder for each class, perhaps below "train" and "test".
 func openImages(name string) (s imageSet, err error) {
 	if name == "fashion" {
-		return openIDX(fashion.Files(), fashionClasses)
+		return openIDX(fashion.Files(), fashion.Classes())
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -36,6 +37,9 @@ func openImages(name string) (s imageSet, err error) {
 		s, err = openIDX(files, nil)
 	} else {
 		s, err = openFolders(name)
+	}
+	if err == nil && len(s.classes) < 2 {
+		err = fmt.Errorf("there is nothing to tell apart: all images are of the class %q", s.classes)
 	}
 	if err != nil {
 		return s, fmt.Errorf("-data %s: %w", name, err)
@@ -57,23 +61,32 @@ func openIDX(files fs.FS, classes []string) (s imageSet, err error) {
 // pictures are decoded as gray images of this size, as the models are made for.
 var pictures = tensor.SpecOf(tensor.F32, 1, 28, 28)
 
+// openFolders opens a folder for each class, below train and test if these are there.
 func openFolders(name string) (s imageSet, err error) {
-	if _, err := os.Stat(filepath.Join(name, "train")); err == nil {
-		train, err := data.OpenFolder(os.DirFS(filepath.Join(name, "train")), pictures)
-		if err != nil {
-			return s, err
-		}
-		test, err := data.OpenFolder(os.DirFS(filepath.Join(name, "test")), pictures)
-		if err != nil {
-			return s, err
-		}
-		return imageSet{train, test, train.Classes()}, nil
+	if _, err := os.Stat(filepath.Join(name, "train")); err != nil {
+		return splitFolders(name)
 	}
+	train, err := data.OpenFolder(os.DirFS(filepath.Join(name, "train")), pictures)
+	if err != nil {
+		return s, fmt.Errorf("train: %w", err)
+	}
+	test, err := data.OpenFolder(os.DirFS(filepath.Join(name, "test")), pictures)
+	if err != nil {
+		return s, fmt.Errorf("test: %w", err)
+	}
+	if !slices.Equal(train.Classes(), test.Classes()) { // labels are places in these lists
+		return s, fmt.Errorf("train and test have different classes: %q and %q", train.Classes(), test.Classes())
+	}
+	return imageSet{train, test, train.Classes()}, nil
+}
+
+// splitFolders opens a folder for each class and keeps each tenth picture for the test.
+func splitFolders(name string) (s imageSet, err error) {
 	all, err := data.OpenFolder(os.DirFS(name), pictures)
 	if err != nil {
 		return s, err
 	}
-	var train, test []int // each tenth picture is kept for the test
+	var train, test []int
 	for i := range all.Len() {
 		if i%10 == 9 {
 			test = append(test, i)

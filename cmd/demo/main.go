@@ -24,60 +24,70 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, fail := context.WithCancelCause(ctx)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
 	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], &output{File: os.Stdout, fail: fail}, os.Stderr))
+}
+
+// output is standard output. When it cannot be written to, for a full disk say, the program stops: the results would be lost.
+type output struct {
+	*os.File
+	fail func(error)
+	err  error // the first
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.File.Write(b)
+	if err != nil && o.err == nil {
+		o.err = fmt.Errorf("standard output: %w", err)
+		o.fail(o.err)
+	}
+	return n, err
 }
 
 // command is what one of the words after "demo" does.
 type command struct {
-	name, args, what string
-	run              func(ctx context.Context, args []string, out, errOut io.Writer) error
+	name string
+	run  func(ctx context.Context, args []string, out io.Writer) error
 }
 
-func commands() []command {
-	return []command{
-		{"", "[flags]", "train a model", trainCommand},
-		{"predict", "[-model-file F] IMAGE...", "say what is in pictures", predictCommand},
-		{"devices", "[-json]", "list the devices that graphs can run on", devicesCommand},
-		{"summary", "[-model M]", "list the layers of a model", summaryCommand},
-		{"bench", "-workload W [flags]", "measure this machine, and the engine on it", benchCommand},
-	}
-}
+// commands are all of them; the one without a name trains.
+var commands = []command{{"", trainCommand}, {"predict", predictCommand}, {"devices", devicesCommand}, {"summary", summaryCommand}, {"bench", benchCommand}}
 
-// run is the program.
-func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+// run is the program. It returns the exit status.
+func run(ctx context.Context, args []string, out *output, errOut io.Writer) int {
 	name, rest := "", args
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name, rest = args[0], args[1:]
 	}
 	if name == "help" {
-		name, rest = "", []string{"-h"}
+		name, rest = strings.Join(rest, " "), []string{"-h"}
 	}
-	for _, c := range commands() {
-		if c.name != name {
-			continue
+	err := usage("there is no command %q: there are predict, devices, summary and bench, and without a word it trains", name)
+	for _, c := range commands {
+		if c.name == name {
+			err = c.run(ctx, rest, out)
 		}
-		err := c.run(ctx, rest, out, errOut)
-		var wrong *usageError
-		switch {
-		case err == nil || errors.Is(err, flag.ErrHelp):
-			return 0
-		case errors.As(err, &wrong):
-			fmt.Fprintf(errOut, "demo: %v\nrun \"demo %s\" for the flags\n", err, strings.TrimSpace(name+" -h"))
-			return 2
-		}
-		fmt.Fprintf(errOut, "demo: %v\n", err)
-		return 1
 	}
-	var names []string
-	for _, c := range commands()[1:] {
-		names = append(names, c.name)
+	if errors.Is(err, flag.ErrHelp) {
+		err = nil
 	}
-	fmt.Fprintf(errOut, "demo: there is no command %q: there are %s, and without a word it trains\nrun \"demo -h\" for help\n", name, strings.Join(names, ", "))
-	return 2
+	if err == nil {
+		err = out.err
+	}
+	var wrong *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &wrong):
+		fmt.Fprintf(errOut, "demo: %v\nThe flag -h explains all.\n", err)
+		return 2
+	}
+	fmt.Fprintf(errOut, "demo: %v\n", err)
+	return 1
 }
 
 // usageError is a command line that makes no sense.
@@ -87,7 +97,7 @@ func (e *usageError) Error() string { return e.msg }
 
 func usage(format string, a ...any) error { return &usageError{fmt.Sprintf(format, a...)} }
 
-// newFlags is a flag set whose help goes to out and names the command's purpose.
+// newFlags is a flag set whose help names the command's purpose.
 func newFlags(name, args, what string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.Usage = func() {
@@ -109,7 +119,7 @@ func parse(f *flag.FlagSet, args []string, out io.Writer, operands bool) error {
 	case err != nil:
 		return usage("%v", err)
 	case f.NArg() > 0 && !operands:
-		return usage("what is %q?", f.Arg(0))
+		return usage("what is %q? Flags come before it, and there is nothing else to name", f.Arg(0))
 	}
 	return nil
 }

@@ -2,7 +2,8 @@ package main
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cortado-ml/cortado/data"
@@ -51,14 +52,7 @@ var recipes = map[string]recipe{
 func standardize(_ *layers.Context, x ops.Value) ops.Value { return x.Shift(-0.286).Scale(1 / 0.353) }
 
 // modelNames are the known models, for messages.
-func modelNames() string {
-	var names []string
-	for name := range recipes {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return strings.Join(names, ", ")
-}
+func modelNames() string { return strings.Join(slices.Sorted(maps.Keys(recipes)), ", ") }
 
 func recipeOf(model string) (recipe, error) {
 	r, ok := recipes[model]
@@ -95,9 +89,6 @@ func optimizerOf(name string, s optim.Schedule) (optim.Optimizer, error) {
 	}
 	return nil, usage("there is no optimizer %q: there are sgd, momentum, adam, adamw", name)
 }
-
-// fashionClasses are the names of the classes of Fashion-MNIST.
-var fashionClasses = []string{"T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"}
 
 // className is the name of a class, or its number.
 func className(classes []string, i int) string {

@@ -10,10 +10,7 @@ import (
 	"slices"
 
 	"github.com/cortado-ml/cortado/data"
-	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/tensor"
-	"github.com/cortado-ml/cortado/tensor/safetensors"
-	"github.com/cortado-ml/cortado/train"
 )
 
 // guess is a class with its probability.
@@ -32,9 +29,17 @@ func guesses(p tensor.Tensor) []guess {
 	return list
 }
 
-func predictCommand(ctx context.Context, args []string, out, _ io.Writer) error {
-	f := newFlags("predict", "[-model-file F] IMAGE...", "Says what a trained model sees in pictures, PNG or JPEG. The models of Fashion-MNIST know light things on dark ground: use\n-invert for dark ones on light ground.")
-	file := f.String("model-file", filepath.Join("cortado-demo", "cnn.safetensors"), "the model, as training has saved it")
+// prediction is a line of -json.
+type prediction struct {
+	Image       string  `json:"image"`
+	Class       string  `json:"class"`
+	Index       int     `json:"index"`
+	Probability float64 `json:"probability"`
+}
+
+func predictCommand(ctx context.Context, args []string, out io.Writer) error {
+	f := newFlags("predict", "[flags] IMAGE...", "Says what a trained model sees in pictures, PNG or JPEG. Models of Fashion-MNIST know light things on dark ground: use\n-invert for dark ones on light ground.")
+	file := f.String("model-file", filepath.Join("cortado-demo", "cnn.safetensors"), "the model, a `file` that training has saved")
 	invert := f.Bool("invert", false, "turn light into dark")
 	asJSON := f.Bool("json", false, "print one JSON object a line")
 	if err := parse(f, args, out, true); err != nil {
@@ -67,62 +72,19 @@ func predictCommand(ctx context.Context, args []string, out, _ io.Writer) error 
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if *asJSON {
-			line := map[string]any{"image": name, "class": className(m.classes, list[0].class), "index": list[0].class, "probability": list[0].probability}
-			if err := json.NewEncoder(out).Encode(line); err != nil {
+			if err := json.NewEncoder(out).Encode(prediction{name, className(m.classes, list[0].class), list[0].class, list[0].probability}); err != nil {
 				return err
 			}
 			continue
 		}
 		fmt.Fprintf(out, "%s:", name)
-		for _, g := range list[:min(3, len(list))] {
-			fmt.Fprintf(out, "  %s %.1f %%", className(m.classes, g.class), 100*g.probability)
+		for i, g := range list[:min(3, len(list))] {
+			if i > 0 {
+				fmt.Fprint(out, ",")
+			}
+			fmt.Fprintf(out, " %s %.1f %%", className(m.classes, g.class), 100*g.probability)
 		}
 		fmt.Fprintln(out)
 	}
 	return nil
-}
-
-// model is a trained model and what it needs to know of its input.
-type model struct {
-	net     *layers.Net
-	input   tensor.Spec // of one image
-	classes []string
-}
-
-// loadModel reads a file that training has saved.
-func loadModel(ctx context.Context, path string) (m model, err error) {
-	f, err := safetensors.Open(path)
-	if err != nil {
-		return m, err
-	}
-	defer f.Close()
-	meta := f.Metadata()
-	r, ok := recipes[meta[metaModel]]
-	if !ok || meta[metaClasses] == "" {
-		return m, fmt.Errorf("%s is not a model of the demo: its metadata name the model %q", path, meta[metaModel])
-	}
-	var dims []int
-	if err := json.Unmarshal([]byte(meta[metaClasses]), &m.classes); err != nil {
-		return m, fmt.Errorf("%s: metadata %s: %w", path, metaClasses, err)
-	}
-	if err := json.Unmarshal([]byte(meta[metaInput]), &dims); err != nil {
-		return m, fmt.Errorf("%s: metadata %s: %w", path, metaInput, err)
-	}
-	m.input = tensor.SpecOf(tensor.F32, dims...)
-	batch := tensor.SpecOf(tensor.F32, append([]int{1}, dims...)...)
-	if m.net, err = layers.Build(r.build(len(m.classes)), batch, 0, tensor.F32); err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
-	}
-	var named []safetensors.Named
-	for _, name := range f.Names() {
-		t, err := f.Tensor(name)
-		if err != nil {
-			return m, fmt.Errorf("%s: %w", path, err)
-		}
-		named = append(named, safetensors.Named{Name: name, Tensor: t})
-	}
-	if err := train.Load(ctx, named, m.net.State()); err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
 }

@@ -6,31 +6,32 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/cortado-ml/cortado/data/fashion"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-func summaryCommand(_ context.Context, args []string, out, _ io.Writer) error {
-	f := newFlags("summary", "[-model M]", "Lists the layers of a model for images of 28 x 28 pixels, with what each gives and how many numbers it trains.")
-	model := f.String("model", "cnn", "the model: "+modelNames())
+func summaryCommand(_ context.Context, args []string, out io.Writer) error {
+	f := newFlags("summary", "[-model M]", "Lists the layers of a model for gray images of 28 x 28 pixels, with what each makes of one image and how many numbers it\ntrains.")
+	name := f.String("model", "cnn", "the `model`: "+modelNames())
 	if err := parse(f, args, out, false); err != nil {
 		return err
 	}
-	r, err := recipeOf(*model)
+	r, err := recipeOf(*name)
 	if err != nil {
 		return err
 	}
-	net, err := layers.Build(r.build(len(fashionClasses)), tensor.SpecOf(tensor.F32, 1, 1, 28, 28), 0, tensor.F32)
+	net, err := layers.Build(r.build(len(fashion.Classes())), tensor.SpecOf(tensor.F32, 1, 1, 28, 28), 0, tensor.F32)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "layer\tkind\toutput of one image\tparameters\n")
+	fmt.Fprintf(w, "layer\tkind\toutput\tparameters\n")
 	total := 0
 	for _, row := range net.Summary() {
 		fmt.Fprintf(w, "%s\t%s\t%v\t%d\n", row.Name, row.Kind, row.Out, row.Params)
 		total += row.Params
 	}
-	fmt.Fprintf(w, "\t\t\t%d in all, %d bytes\n", total, 4*total)
+	fmt.Fprintf(w, "all\t\t\t%d, %d bytes\n", total, 4*total)
 	return w.Flush()
 }

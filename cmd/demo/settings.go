@@ -1,0 +1,108 @@
+package main
+
+import (
+	"io"
+	"math"
+
+	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/optim"
+)
+
+// settings are the flags of training. What was left out has the recipe's value.
+type settings struct {
+	recipe
+	model, data, out, devices string
+	steps, every              int
+	seed                      uint64
+	resume, json              bool
+}
+
+// most bounds epochs, steps and batches, so that their products are numbers.
+const most = 1 << 30
+
+func parseSettings(args []string, out io.Writer) (s settings, err error) {
+	f := newFlags("", "[flags]", `Trains a model on images, saves it and shows what it has learned. Without flags: a small CNN on a sample of
+Fashion-MNIST that the program brings along. Ctrl-C stops it and keeps a checkpoint to -resume from.
+
+Other commands, each with its own -h:
+  demo predict    what a trained model sees in pictures
+  demo devices    the devices that graphs can run on
+  demo summary    the layers of a model
+  demo bench      how fast this machine is, and this engine on it`)
+	f.StringVar(&s.model, "model", "cnn", "`model` to train: "+modelNames())
+	f.StringVar(&s.data, "data", "fashion", "the images: fashion, or a `folder` with the IDX files of MNIST and its like, or with one folder of\npictures for each class, perhaps below train and test")
+	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model)")
+	f.IntVar(&s.steps, "steps", 0, "batches to train on at most (default: no limit)")
+	f.IntVar(&s.batch, "batch", 0, "images in a batch (default: as suits the model)")
+	f.Float64Var(&s.rate, "lr", 0, "learning `rate` (default: as suits the model)")
+	f.StringVar(&s.optimizer, "optimizer", "", "sgd, momentum, adam or adamw (default: as suits the model)")
+	f.StringVar(&s.schedule, "schedule", "", "of the rate: constant, cosine or onecycle (default: as suits the model)")
+	f.Uint64Var(&s.seed, "seed", 1, "of first values, order, augmentation and dropout")
+	f.StringVar(&s.out, "out", "cortado-demo", "`folder` for checkpoints and the model")
+	f.BoolVar(&s.resume, "resume", false, "continue from the newest checkpoint in the folder that is whole; the other flags have to be as they were")
+	f.IntVar(&s.every, "checkpoint-every", 0, "batches between checkpoints (default: one after each epoch)")
+	f.StringVar(&s.devices, "devices", "cpu", "`devices` to open, with commas between; the first one trains")
+	f.BoolVar(&s.json, "json", false, "print one JSON object a line and nothing else: step, epoch, done, and what else happens; a loss reads\nback to the same bits")
+	if err := parse(f, args, out, false); err != nil {
+		return s, err
+	}
+	for _, n := range []struct {
+		flag string
+		x    int
+	}{{"epochs", s.epochs}, {"steps", s.steps}, {"batch", s.batch}, {"checkpoint-every", s.every}} {
+		if n.x < 0 || n.x > most {
+			return s, usage("-%s %d: want a number from 1 to %d", n.flag, n.x, most)
+		}
+	}
+	switch {
+	case !(s.rate >= 0) || math.IsInf(s.rate, 0):
+		return s, usage("-lr %v: want a positive number", s.rate)
+	case s.out == "":
+		return s, usage("-out is empty: want a folder")
+	}
+	return s, s.fill()
+}
+
+// fill takes from the model's recipe what was left out.
+func (s *settings) fill() error {
+	r, err := recipeOf(s.model)
+	if err != nil {
+		return err
+	}
+	if s.epochs != 0 {
+		r.epochs = s.epochs
+	}
+	if s.batch != 0 {
+		r.batch = s.batch
+	}
+	if s.rate != 0 {
+		r.rate = s.rate
+	}
+	if s.optimizer != "" {
+		r.optimizer = s.optimizer
+	}
+	if s.schedule != "" {
+		r.schedule = s.schedule
+	}
+	s.recipe = r
+	_, err = s.optimize(1) // an unknown name is told before anything is opened
+	return err
+}
+
+// optimize is the optimiser of a run of so many steps.
+func (s settings) optimize(steps int) (optim.Optimizer, error) {
+	schedule, err := scheduleOf(s.schedule, s.rate, steps)
+	if err != nil {
+		return nil, err
+	}
+	return optimizerOf(s.optimizer, schedule)
+}
+
+// length is the steps of the run.
+func (s settings) length(set data.Dataset) int {
+	n := s.epochs * (data.Loader{Data: set, Batch: s.batch}).Len()
+	if s.steps > 0 {
+		n = min(n, s.steps)
+	}
+	return n
+}

@@ -1,0 +1,55 @@
+package train
+
+// Event is what happens in a run: a Step, an Epoch, a Saved, a Resumed, a Skipped, a SetAside or, last, an Ended.
+type Event interface{ event() }
+
+// Step is the end of a training step.
+type Step struct {
+	Step  int     // from 1
+	Epoch int     // from 1
+	Of    int     // steps in the run
+	Loss  float64 // of the batch, before the update
+	Size  int     // samples in the batch
+}
+
+// Epoch is the end of an epoch.
+type Epoch struct {
+	Epoch      int                // from 1
+	Epochs     int                // in the run; 0 if Config.Steps alone says how long it is
+	Step       int                // steps so far
+	Loss       float64            // mean over the epoch's samples, each before the update that it was part of
+	Validation map[string]float64 // "loss" and the metrics; nil without validation data
+}
+
+// Saved says that a checkpoint has been written.
+type Saved struct {
+	Path string
+	Step int
+}
+
+// Resumed says that the run continues from a checkpoint, or that there is none and the run starts anew.
+type Resumed struct {
+	Path string // empty if the run starts anew
+	Step int
+	Note string // what differs, without harm, from the run that wrote it: another level of instructions, say, which gives other last bits
+}
+
+// Skipped says that a checkpoint is damaged and an older one is tried.
+type Skipped struct {
+	Path string
+	Err  error
+}
+
+// SetAside says that the folder had checkpoints of an earlier run, which now lie in another one.
+type SetAside struct{ Folder string }
+
+// Ended says that the run is over: it has done all its steps, or Err is what ended it.
+type Ended struct{ Err error }
+
+func (Step) event()     {}
+func (Epoch) event()    {}
+func (Saved) event()    {}
+func (Resumed) event()  {}
+func (Skipped) event()  {}
+func (SetAside) event() {}
+func (Ended) event()    {}
