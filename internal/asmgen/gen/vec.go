@@ -49,6 +49,16 @@ func (g *gen) vecKernels() {
 		r := g.blend(g.compare(greater, a, zero), zero, b)
 		return g.blend(g.compare(unordered, a, a), r, nan)
 	})
+	g.ternary("mulAdd", "takes a*b + c, rounded twice.", func(a, b, c Op) Op {
+		g.VMULPS(b, a, a)
+		g.VADDPS(c, a, a)
+		return a
+	})
+	g.ternary("mulSub", "takes c - a*b, rounded twice.", func(a, b, c Op) Op {
+		g.VMULPS(b, a, a)
+		g.VSUBPS(a, c, a)
+		return a
+	})
 	for _, c := range []struct {
 		name string
 		pred predicate
@@ -57,6 +67,7 @@ func (g *gen) vecKernels() {
 	}
 	g.where()
 	g.stream()
+	g.pack(g.Lanes)
 	g.philox()
 	g.unit()
 	g.dropout()
@@ -175,6 +186,23 @@ func (g *gen) binary(name, doc string, f func(a, b Op) Op) {
 	}, func(vectors int) {
 		g.move(vectors, dst)
 		g.moveOperands(vectors, a, b)
+	})
+	g.ret()
+}
+
+// ternary builds dst[i] = f(a[i], b[i], c[i]); f may overwrite its operands.
+func (g *gen) ternary(name, doc string, f func(a, b, c Op) Op) {
+	g.function(name+"F32", "func(dst, a, b, c *float32, aStep, bStep, cStep, n int)", doc+operands)
+	dst, a, b, c, n := g.arg("dst"), g.operand("a"), g.operand("b"), g.operand("c"), g.arg("n")
+	g.sweep(n, 2, func(i int, k mask) {
+		x, y, z := g.vec(), g.vec(), g.vec()
+		g.load(a.at(i), k, x)
+		g.load(b.at(i), k, y)
+		g.load(c.at(i), k, z)
+		g.store(f(x, y, z), k, Mem{Base: dst, Disp: 4 * g.Lanes * i})
+	}, func(vectors int) {
+		g.move(vectors, dst)
+		g.moveOperands(vectors, a, b, c)
 	})
 	g.ret()
 }

@@ -161,6 +161,34 @@ func TestVecBinary(t *testing.T) {
 // specialRuns are lengths at which, with operands in different orders, most pairs of special values meet.
 var specialRuns = []int{20, 20, 23, 20, 26, 29, 20, 32, 35, 38, 20, 41, 44}
 
+func TestVecTernary(t *testing.T) {
+	for name, f := range map[string]func(a, b, c float32) float32{
+		"mulAdd": func(a, b, c float32) float32 { return float32(a*b) + c },
+		"mulSub": func(a, b, c float32) float32 { return c - float32(a*b) },
+	} {
+		atLevels(t, func(t *testing.T, isa gen.ISA) {
+			p := program(t, "vec", isa, name+"F32")
+			r := rand.New(rand.NewPCG(1, 2))
+			for k, n := range append(lengths, specialRuns...) {
+				x := [3][]float32{operands(r, n, 0), operands(r, n, 1+k), operands(r, n, 2+3*k)}
+				step := [3]int{1, 1, 1}
+				if j := k % 4; j < 3 {
+					step[j], x[j] = 0, repeated(isa, x[j][0])
+				}
+				want := make([]float32, n)
+				for i := range want {
+					want[i] = f(x[0][i*step[0]], x[1][i*step[1]], x[2][i*step[2]])
+				}
+				var m interp.Machine
+				what := fmt.Sprintf("%s of %d, steps %v", name, n, step)
+				dst := sink(&m, n)
+				run(t, what, p, &m, at(dst), at(m.Floats("a", x[0])), at(m.Floats("b", x[1])), at(m.Floats("c", x[2])), step[0], step[1], step[2], n)
+				equal(t, what, dst.Floats(), want)
+			}
+		})
+	}
+}
+
 func TestVecWhere(t *testing.T) {
 	atLevels(t, func(t *testing.T, isa gen.ISA) {
 		p := program(t, "vec", isa, "whereF32")

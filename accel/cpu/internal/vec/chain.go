@@ -149,11 +149,12 @@ func (c *Chain) doBlock(f *frame, base unsafe.Pointer, start, n int, first bool)
 
 // do runs the kernel on n elements, of which the first is number start.
 func (in *instruction) do(f *frame, start, n int) {
-	f.call = call{dst: f.ptr[in.dst], step: in.step, n: n, start: start, instr: in.instr, words: f.words}
+	c := &f.call
+	c.dst, c.step, c.n, c.start, c.instr, c.words = f.ptr[in.dst], in.step, n, start, in.instr, f.words
 	for j := range in.args {
-		f.call.src[j] = f.ptr[in.src[j]]
+		c.src[j] = f.ptr[in.src[j]]
 	}
-	in.run(&f.call)
+	in.run(c)
 }
 
 // store copies n elements of a register.

@@ -10,13 +10,13 @@ import (
 
 const (
 	// cacheBytes is how much the operands of one block may take together, so that all of them stay in the first-level cache.
-	cacheBytes = 24 << 10
+	cacheBytes = 48 << 10
 	// A block has at least and at most so many elements, unless broadcasting asks for more: a call should cost little.
 	minBlock, maxBlock = 256, 2048
 	// blockUnit divides the number of elements in a block: whole vectors, and whole cache lines of four-byte elements.
 	blockUnit = 16
 	// partPrice is how much work one part of a chain is, in elements times price: some 10 microseconds.
-	partPrice = 1 << 17
+	partPrice = 1 << 19
 	// memoryPrice is what it costs to read or write an element in memory, an addition in the cache being 1.
 	memoryPrice = 2
 	// streamBytes is from what size on an output is written past the caches: beyond what a last-level cache keeps for its reader. (Memory that
@@ -41,8 +41,9 @@ func Compile(l isa.Level, p *Program) (*Chain, error) {
 	if len(p.Outputs) == 0 {
 		return nil, fmt.Errorf("vec: chain: no outputs")
 	}
+	own := *p // the compiler changes the code
 	c := &compiler{
-		Program: p, level: l, types: types,
+		Program: &own, level: l, types: types,
 		Chain: &Chain{n: p.Shape.Size(), table: f32At(l), place: make([]place, len(types))},
 	}
 	c.analyse()
@@ -66,7 +67,7 @@ type compiler struct {
 	free    []int  // slots that hold nothing now
 }
 
-// analyse finds which registers are uniform and when each is last read.
+// analyse finds which registers are uniform, which instructions are one, and when each register is last read.
 func (c *compiler) analyse() {
 	axes := coalesce(c.Shape, c.Inputs)
 	for j, in := range c.Inputs {
@@ -82,6 +83,7 @@ func (c *compiler) analyse() {
 		}
 		c.uniform = append(c.uniform, u)
 	}
+	c.fuse()
 	c.last = slices.Repeat([]int{-1}, len(c.types))
 	for _, r := range c.Outputs {
 		c.last[r] = len(c.Code)

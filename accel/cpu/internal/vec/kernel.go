@@ -30,7 +30,9 @@ type table[T float] struct {
 	unary   [numOps]func(dst, a *T, n int)
 	binary  [numOps]func(dst, a, b *T, aStep, bStep, n int)
 	compare [numOps]func(dst *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes
-	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int)   // n is a multiple of lanes; nil for the plain loop
+	mulAdd  func(dst, a, b, c *T, aStep, bStep, cStep, n int)
+	mulSub  func(dst, a, b, c *T, aStep, bStep, cStep, n int)
+	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes; nil for the plain loop
 	// stream copies n bytes, a multiple of 64, past the caches to memory aligned to 64; fence must follow before others read it. They are nil where
 	// there is no way past the caches.
 	stream func(dst, src *byte, n int)
@@ -118,6 +120,10 @@ func tableKernel[T float](t *table[T], op Op) kernel {
 		return swapped(tableKernel(t, Lt))
 	case Ge:
 		return swapped(tableKernel(t, Le))
+	case mulAdd:
+		return ternaryKernel(t.mulAdd)
+	case mulSub:
+		return ternaryKernel(t.mulSub)
 	}
 	if f := t.unary[op]; f != nil {
 		return func(c *call) { f((*T)(c.dst), (*T)(c.src[0]), c.n) }
@@ -135,6 +141,12 @@ func tableKernel[T float](t *table[T], op Op) kernel {
 		if c.n > 0 {
 			rest(c)
 		}
+	}
+}
+
+func ternaryKernel[T float](f func(dst, a, b, c *T, aStep, bStep, cStep, n int)) kernel {
+	return func(c *call) {
+		f((*T)(c.dst), (*T)(c.src[0]), (*T)(c.src[1]), (*T)(c.src[2]), c.step[0], c.step[1], c.step[2], c.n)
 	}
 }
 

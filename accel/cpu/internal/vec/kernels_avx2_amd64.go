@@ -82,6 +82,16 @@ func maxF32AVX2(dst *float32, a *float32, b *float32, aStep int, bStep int, n in
 //go:noescape
 func reluGradF32AVX2(dst *float32, a *float32, b *float32, aStep int, bStep int, n int)
 
+// mulAddF32AVX2 takes a*b + c, rounded twice. A step is 1, or 0 for an operand that is one vector, all of whose lanes count: every vector of the result then meets that one. dst may be an operand whose step is 1.
+//
+//go:noescape
+func mulAddF32AVX2(dst *float32, a *float32, b *float32, c *float32, aStep int, bStep int, cStep int, n int)
+
+// mulSubF32AVX2 takes c - a*b, rounded twice. A step is 1, or 0 for an operand that is one vector, all of whose lanes count: every vector of the result then meets that one. dst may be an operand whose step is 1.
+//
+//go:noescape
+func mulSubF32AVX2(dst *float32, a *float32, b *float32, c *float32, aStep int, bStep int, cStep int, n int)
+
 // ltF32AVX2 stores for each pair 1 or 0, by whether it is so. n is a multiple of the lanes. A step is 1, or 0 for an operand that is one vector, all of whose lanes count: every vector of the result then meets that one. dst may be an operand whose step is 1.
 //
 //go:noescape

@@ -1938,6 +1938,156 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulAddF32AVX2(dst *float32, a *float32, b *float32, c *float32, aStep int, bStep int, cStep int, n int)
+// Requires: AVX
+TEXT ·mulAddF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    aStep+32(FP), DX
+	SHLQ    $0x05, DX
+	MOVQ    b+16(FP), BX
+	MOVQ    bStep+40(FP), SI
+	SHLQ    $0x05, SI
+	MOVQ    c+24(FP), DI
+	MOVQ    cStep+48(FP), R8
+	SHLQ    $0x05, R8
+	MOVQ    n+56(FP), R9
+	SUBQ    $+16, R9
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS (CX), Y0
+	VMOVUPS (BX), Y1
+	VMOVUPS (DI), Y2
+	VMULPS  Y1, Y0, Y0
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS (CX)(DX*1), Y0
+	VMOVUPS (BX)(SI*1), Y1
+	VMOVUPS (DI)(R8*1), Y2
+	VMULPS  Y1, Y0, Y0
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	ADDQ    $+64, AX
+	LEAQ    (CX)(DX*2), CX
+	LEAQ    (BX)(SI*2), BX
+	LEAQ    (DI)(R8*2), DI
+	SUBQ    $+16, R9
+	JGE     wide
+
+single:
+	ADDQ    $+8, R9
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (BX), Y1
+	VMOVUPS (DI), Y2
+	VMULPS  Y1, Y0, Y0
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	LEAQ    (CX)(DX*1), CX
+	LEAQ    (BX)(SI*1), BX
+	LEAQ    (DI)(R8*1), DI
+	SUBQ    $+8, R9
+	JGE     loop
+
+tail:
+	ADDQ       $+8, R9
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), DX
+	MOVQ       R9, SI
+	NEGQ       SI
+	VMOVUPS    (DX)(SI*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (BX), Y0, Y2
+	VMASKMOVPS (DI), Y0, Y3
+	VMULPS     Y2, Y1, Y1
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulSubF32AVX2(dst *float32, a *float32, b *float32, c *float32, aStep int, bStep int, cStep int, n int)
+// Requires: AVX
+TEXT ·mulSubF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    aStep+32(FP), DX
+	SHLQ    $0x05, DX
+	MOVQ    b+16(FP), BX
+	MOVQ    bStep+40(FP), SI
+	SHLQ    $0x05, SI
+	MOVQ    c+24(FP), DI
+	MOVQ    cStep+48(FP), R8
+	SHLQ    $0x05, R8
+	MOVQ    n+56(FP), R9
+	SUBQ    $+16, R9
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS (CX), Y0
+	VMOVUPS (BX), Y1
+	VMOVUPS (DI), Y2
+	VMULPS  Y1, Y0, Y0
+	VSUBPS  Y0, Y2, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS (CX)(DX*1), Y0
+	VMOVUPS (BX)(SI*1), Y1
+	VMOVUPS (DI)(R8*1), Y2
+	VMULPS  Y1, Y0, Y0
+	VSUBPS  Y0, Y2, Y0
+	VMOVUPS Y0, 32(AX)
+	ADDQ    $+64, AX
+	LEAQ    (CX)(DX*2), CX
+	LEAQ    (BX)(SI*2), BX
+	LEAQ    (DI)(R8*2), DI
+	SUBQ    $+16, R9
+	JGE     wide
+
+single:
+	ADDQ    $+8, R9
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (BX), Y1
+	VMOVUPS (DI), Y2
+	VMULPS  Y1, Y0, Y0
+	VSUBPS  Y0, Y2, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	LEAQ    (CX)(DX*1), CX
+	LEAQ    (BX)(SI*1), BX
+	LEAQ    (DI)(R8*1), DI
+	SUBQ    $+8, R9
+	JGE     loop
+
+tail:
+	ADDQ       $+8, R9
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), DX
+	MOVQ       R9, SI
+	NEGQ       SI
+	VMOVUPS    (DX)(SI*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (BX), Y0, Y2
+	VMASKMOVPS (DI), Y0, Y3
+	VMULPS     Y2, Y1, Y1
+	VSUBPS     Y1, Y3, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func ltF32AVX2(dst *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 // Requires: AVX, BMI2
 TEXT ·ltF32AVX2(SB), NOSPLIT, $0-48

@@ -2078,6 +2078,158 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulAddF32AVX512(dst *float32, a *float32, b *float32, c *float32, aStep int, bStep int, cStep int, n int)
+// Requires: AVX, AVX512F
+TEXT ·mulAddF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), DX
+	MOVQ    aStep+32(FP), CX
+	SHLQ    $0x06, CX
+	MOVQ    b+16(FP), BX
+	MOVQ    bStep+40(FP), DI
+	SHLQ    $0x06, DI
+	MOVQ    c+24(FP), SI
+	MOVQ    cStep+48(FP), R8
+	SHLQ    $0x06, R8
+	MOVQ    n+56(FP), R9
+	SUBQ    $+32, R9
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VMULPS  Z1, Z0, Z0
+	VADDPS  Z2, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS (DX)(CX*1), Z0
+	VMOVUPS (BX)(DI*1), Z1
+	VMOVUPS (SI)(R8*1), Z2
+	VMULPS  Z1, Z0, Z0
+	VADDPS  Z2, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	ADDQ    $+128, AX
+	LEAQ    (DX)(CX*2), DX
+	LEAQ    (BX)(DI*2), BX
+	LEAQ    (SI)(R8*2), SI
+	SUBQ    $+32, R9
+	JGE     wide
+
+single:
+	ADDQ    $+16, R9
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VMULPS  Z1, Z0, Z0
+	VADDPS  Z2, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	LEAQ    (DX)(CX*1), DX
+	LEAQ    (BX)(DI*1), BX
+	LEAQ    (SI)(R8*1), SI
+	SUBQ    $+16, R9
+	JGE     loop
+
+tail:
+	ADDQ      $+16, R9
+	JZ        done
+	MOVQ      R9, CX
+	MOVQ      $+1, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMOVUPS.Z (SI), K1, Z2
+	VMULPS    Z1, Z0, Z0
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulSubF32AVX512(dst *float32, a *float32, b *float32, c *float32, aStep int, bStep int, cStep int, n int)
+// Requires: AVX, AVX512F
+TEXT ·mulSubF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), DX
+	MOVQ    aStep+32(FP), CX
+	SHLQ    $0x06, CX
+	MOVQ    b+16(FP), BX
+	MOVQ    bStep+40(FP), DI
+	SHLQ    $0x06, DI
+	MOVQ    c+24(FP), SI
+	MOVQ    cStep+48(FP), R8
+	SHLQ    $0x06, R8
+	MOVQ    n+56(FP), R9
+	SUBQ    $+32, R9
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z0, Z2, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS (DX)(CX*1), Z0
+	VMOVUPS (BX)(DI*1), Z1
+	VMOVUPS (SI)(R8*1), Z2
+	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z0, Z2, Z0
+	VMOVUPS Z0, 64(AX)
+	ADDQ    $+128, AX
+	LEAQ    (DX)(CX*2), DX
+	LEAQ    (BX)(DI*2), BX
+	LEAQ    (SI)(R8*2), SI
+	SUBQ    $+32, R9
+	JGE     wide
+
+single:
+	ADDQ    $+16, R9
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z0, Z2, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	LEAQ    (DX)(CX*1), DX
+	LEAQ    (BX)(DI*1), BX
+	LEAQ    (SI)(R8*1), SI
+	SUBQ    $+16, R9
+	JGE     loop
+
+tail:
+	ADDQ      $+16, R9
+	JZ        done
+	MOVQ      R9, CX
+	MOVQ      $+1, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMOVUPS.Z (SI), K1, Z2
+	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z0, Z2, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func ltF32AVX512(dst *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL
 TEXT ·ltF32AVX512(SB), NOSPLIT, $0-48

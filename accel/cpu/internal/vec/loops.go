@@ -86,6 +86,22 @@ func binary[T number](op Op, dst, a, b *T, aStep, bStep, n int) {
 	}
 }
 
+// multiplyAdd is a*b + c. The conversions keep compilers from rounding once only.
+func multiplyAdd[T float](dst, a, b, c *T, aStep, bStep, cStep, n int) {
+	d, x, y, z := unsafe.Slice(dst, n), elements(a, aStep, n), elements(b, bStep, n), elements(c, cStep, n)
+	for i := range d {
+		d[i] = T(x[i*aStep]*y[i*bStep]) + z[i*cStep]
+	}
+}
+
+// multiplySub is c - a*b.
+func multiplySub[T float](dst, a, b, c *T, aStep, bStep, cStep, n int) {
+	d, x, y, z := unsafe.Slice(dst, n), elements(a, aStep, n), elements(b, bStep, n), elements(c, cStep, n)
+	for i := range d {
+		d[i] = z[i*cStep] - T(x[i*aStep]*y[i*bStep])
+	}
+}
+
 // compare is Lt, Le, Eq or Ne.
 func compare[T number](op Op, dst *uint8, a, b *T, aStep, bStep, n int) {
 	d, x, y := unsafe.Slice((*bool)(unsafe.Pointer(dst)), n), elements(a, aStep, n), elements(b, bStep, n)

@@ -23,7 +23,7 @@ func Dense(s tensor.Shape) Layout { return Layout{Size: s.Size(), Strides: s.Str
 
 const (
 	// tile is the side of a square that is transposed at a time, so that both its rows and its columns stay in the first-level cache.
-	tile = 32
+	tile = 64
 	// runLen is how many elements of a long run one unit copies.
 	runLen = 1 << 14
 	// moveLen is about how many elements one part moves.

@@ -91,7 +91,7 @@ type opInfo struct {
 	price int // of one element, roughly, an addition being 1
 }
 
-var ops = [numOps]opInfo{
+var ops = [allOps]opInfo{
 	Const: {"const", 0, constant, 0},
 	Neg:   {"neg", 1, arithmetic, 1}, Abs: {"abs", 1, arithmetic, 1}, ReLU: {"relu", 1, arithmetic, 1},
 	Sqrt: {"sqrt", 1, function, 4}, Rsqrt: {"rsqrt", 1, function, 8}, Exp: {"exp", 1, function, 8},
@@ -102,6 +102,7 @@ var ops = [numOps]opInfo{
 	Ge: {"ge", 2, comparison, 2}, Eq: {"eq", 2, comparison, 2}, Ne: {"ne", 2, comparison, 2},
 	Where: {"where", 3, selection, 2}, Cast: {"cast", 1, conversion, 4},
 	Uniform: {"uniform", 2, random, 30}, Normal: {"normal", 2, random, 100}, Dropout: {"dropout", 3, mask, 30},
+	mulAdd: {"muladd", 3, arithmetic, 1}, mulSub: {"mulsub", 3, arithmetic, 1},
 }
 
 // String is the name of the operation, such as add.

@@ -11,6 +11,7 @@ func goTable[T float]() *table[T] {
 		lanes: goLanes, sum: sum[T], dot: dot[T], expSum: expSum[T], min: reduceMin[T], max: reduceMax[T],
 		columnSum: columnSum[T], columnSquares: columnSquares[T], columnProducts: columnProducts[T],
 		normalise: normalise[T], normaliseGrad: normaliseGrad[T],
+		mulAdd: multiplyAdd[T], mulSub: multiplySub[T],
 		philox: philoxWords, unit: unit, dropout: dropout[T],
 	}
 	for _, op := range []Op{Neg, Abs, ReLU} {
