@@ -4,7 +4,7 @@ import "unsafe"
 
 // packStrip packs what tiles do not read in place of B: panels of one width, in
 // which step p of column j lies at p*width+j. Missing columns of the last panel
-// are zero.
+// are zero: their products go nowhere, but what scratch memory holds could be subnormal, which is slow.
 func (x *block[T]) packStrip() {
 	if x.K == 0 {
 		return

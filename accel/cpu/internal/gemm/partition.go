@@ -9,15 +9,17 @@ const (
 	transposed                // they lie apart
 )
 
-// Measured on Zen 3 and Zen 4, nothing depends on the blocking as long as a panel
-// of B (kMean x the widest tile) stays in L2: a tile of A streams through L1, and strips
-// may be one panel wide. So K is hardly ever cut, and a task is small.
+// Measured on Zen 3 and Zen 4, little depends on the blocking as long as a panel
+// of B (kMean x the widest tile) stays in L2: a tile of A streams through L1. So K is hardly
+// ever cut, and strips are narrow unless there are many.
 const (
 	kMean    = 1024
 	taskWork = 1 << 19 // multiplications that are worth a task, at least
-	tasks    = 16      // that rows are cut for
+	packWork = 8       // multiplications in the time of packing a value
+	tasks    = 16      // enough of them
 	rowsMin  = 192     // of a task whose strip others have, too: each packs its own
-	wide     = 8       // panels in a strip if A has very many rows
+	rowsMax  = 2048    // of a task, which then has packed for long enough
+	wide     = 8       // panels in the widest strip
 )
 
 // partition chooses the blocking from the shape alone.
@@ -27,14 +29,15 @@ func (p *Plan[T]) partition() {
 	}
 	nr, mr := p.kern.widths[0], p.kern.heights[0]
 	p.kBlock = split(p.K, kMean, 4)
-	panels := ceil(taskWork, p.M*nr*max(p.K, 1))
+	all := ceil(p.N, nr)
+	panels := max(ceil(taskWork, (p.M+packWork)*nr*max(p.K, 1)), min(all/tasks, wide))
 	if p.M >= tasks*rowsMin {
-		panels = wide // rows are cut anyway, and each tile of A comes from far
+		panels = wide // rows are cut anyway
 	}
-	p.strip = min(panels, ceil(p.N, nr)) * nr
+	p.strip = min(panels, all) * nr
 	p.strips = ceil(p.N, p.strip)
 	rows := max(p.M*p.strips*p.products()/tasks, ceil(taskWork, p.strip*max(p.K, 1)), rowsMin)
-	p.rowBlock = split(p.M, rows, mr)
+	p.rowBlock = split(p.M, min(rows, rowsMax), mr)
 	p.rowBlocks = ceil(p.M, p.rowBlock)
 
 	switch {
