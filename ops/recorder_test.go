@@ -135,6 +135,27 @@ func TestHotTraceSurvives(t *testing.T) {
 	}
 }
 
+// TestAlternates: as many continuations of one prefix are remembered as the bound says, the latest ones.
+func TestAlternates(t *testing.T) {
+	r := NewRecorder()
+	for round := range 3 {
+		for k := range maxAlternates {
+			before := r.Misses()
+			closeWith(t, r, func(x Value) Value { return x.Scale(float64(k)) })
+			if round > 0 && r.Misses() != before {
+				t.Fatalf("round %d: alternate %d was forgotten", round, k)
+			}
+		}
+	}
+	closeWith(t, r, func(x Value) Value { return x.Scale(-1) })
+	before := r.Misses()
+	closeWith(t, r, func(x Value) Value { return x.Scale(maxAlternates - 1) })
+	closeWith(t, r, func(x Value) Value { return x.Scale(0) })
+	if r.Misses() != before+1 {
+		t.Errorf("%d misses, want the one of the alternate that was used longest ago", r.Misses()-before)
+	}
+}
+
 // TestMemoryBounded: steps that never repeat do not pile up, in whichever way they differ.
 func TestMemoryBounded(t *testing.T) {
 	r := NewRecorder()
@@ -278,6 +299,9 @@ func TestStreams(t *testing.T) {
 		if other == base {
 			t.Errorf("%s has the same stream", what)
 		}
+	}
+	if base != 0xa6d372c1348f950e { // a saved seed must mean the same numbers for ever
+		t.Errorf("the first stream of scope a is %#x", base)
 	}
 	r := NewRecorder()
 	x := r.Input("x", farr(d(1), 1), -1)
