@@ -41,7 +41,7 @@ func TestReplayAllocs(t *testing.T) {
 	index := tensor.Must(tensor.From([]int64{1, 0}))
 	starts := tensor.Must(tensor.From([]int64{0, 1}))
 	image := tensor.New(tensor.SpecOf(tensor.F32, 1, 2, 4, 4))
-	w := ops.NewVariable("w", x)
+	w, rate := ops.NewVariable("w", x), tensor.Scalar(float32(0.1))
 	var idx, corner, img ops.Value
 	for name, f := range map[string]func(v ops.Value) ops.Value{
 		"arithmetic": func(v ops.Value) ops.Value { return v.Add(v).Sub(v).Mul(v).Div(v).Maximum(v).Minimum(v) },
@@ -103,7 +103,7 @@ func TestReplayAllocs(t *testing.T) {
 		"fill by hand":    func(v ops.Value) ops.Value { return ops.ApplyIn(r, ops.FillOp{Spec: v.Spec()}) },
 		"gradient":        func(v ops.Value) ops.Value { return r.Grad(v.Mul(v).Sum(), ops.Value{}, v)[0] },
 		"variable": func(v ops.Value) ops.Value {
-			r.Assign(w, r.Var(w).Sub(v))
+			r.Assign(w, r.Var(w).Sub(v).Mul(r.Scalar("rate", rate)))
 			r.Watch(v, nil)
 			return r.Var(w)
 		},

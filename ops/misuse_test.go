@@ -254,7 +254,7 @@ func TestTotal(t *testing.T) {
 				call(t, name+"."+typ.Method(i).Name, typ.Method(i).Func, reflect.ValueOf(args.values[2]), args)
 			}
 			all := maps.Clone(builders)
-			all["Input"], all["Grad"], all["Var"], all["Assign"], all["Watch"] = r.Input, r.Grad, r.Var, r.Assign, r.Watch
+			all["Input"], all["Scalar"], all["Grad"], all["Var"], all["Assign"], all["Watch"] = r.Input, r.Scalar, r.Grad, r.Var, r.Assign, r.Watch
 			for fname, f := range all {
 				r.Begin()
 				args.values = []Value{{}, stale, receiver(), r.Input("y", x, -1)}

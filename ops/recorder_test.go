@@ -120,6 +120,28 @@ func TestGraph(t *testing.T) {
 	}
 }
 
+// TestScalar: a number that changes from step to step is a feed, and its name may repeat.
+func TestScalar(t *testing.T) {
+	r := NewRecorder()
+	var first *Graph
+	for i := range 3 {
+		r.Begin()
+		x := float64(i)
+		y := r.Scalar("rate", farr(nil, x)).Add(r.Scalar("rate", farr(nil, 10*x))).Add(r.Input("rate", farr(nil, 100*x), -1))
+		check(t, "sum", eval(t, r, y)[0], 111*x)
+		g, err := r.Graph(true, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = g
+		}
+		if g != first {
+			t.Error("another number is another graph")
+		}
+	}
+}
+
 // TestHotTraceSurvives: traces in use stay, however many others come and go.
 func TestHotTraceSurvives(t *testing.T) {
 	r := NewRecorder()
