@@ -72,6 +72,9 @@ func steps(l isa.Level, n int) map[string]func() (s Step, in, out [][]byte) {
 
 // TestNoAllocation runs every kind of step on the caller's goroutine alone, where allocations can be counted.
 func TestNoAllocation(t *testing.T) {
+	if raced {
+		t.Skip("sync.Pool forgets frames under the race detector")
+	}
 	levels(t, func(t *testing.T, l isa.Level) {
 		for name, f := range steps(l, 1<<14) {
 			s, in, out := f()

@@ -65,6 +65,9 @@ func TestBounds(t *testing.T) {
 	if *all {
 		step = 1
 	}
+	if raced {
+		step *= 16
+	}
 	const n = 1 << 16
 	x, got := make([]float32, n), make([]float32, n)
 	levels(t, func(t *testing.T, l isa.Level) {

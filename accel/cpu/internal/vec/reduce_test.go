@@ -56,6 +56,9 @@ func TestReduce(t *testing.T) {
 	levels(t, func(t *testing.T, l isa.Level) {
 		for _, dims := range reduceShapes {
 			shape := tensor.Of(dims...)
+			if raced && shape.Size() > 5000 {
+				continue
+			}
 			for axes := range uint8(1) << shape.Rank() {
 				for r := ReduceSum; r <= ReduceMax; r++ {
 					what := fmt.Sprintf("%v of %v over axes %b", r, shape, axes)
@@ -132,10 +135,10 @@ func TestReduceSpecial(t *testing.T) {
 
 // TestTallSum is a float32 sum that sticks at 2^24 when it is added up in float32.
 func TestTallSum(t *testing.T) {
-	n := 20_000_000
-	if testing.Short() {
-		n = 17_000_000
+	if raced {
+		t.Skip("too slow under the race detector")
 	}
+	const n = 20_000_000
 	x := make([]float32, 2*n)
 	for i := range x {
 		x[i] = 1
