@@ -198,57 +198,82 @@ func avgPoolGradGeneric(c poolCall) {
 	}
 }
 
+// pixel returns pixel p of a block of channels.
+func pixel(x []float32, p int) *lanes { return (*lanes)(x[p*Block:]) }
+
 func sumsGeneric(n int, x []float32, sums []float64) {
-	clear(sums[:Block])
-	for i, v := range x[:n*Block] {
-		sums[i%Block] += float64(v)
+	s := (*[Block]float64)(sums)
+	*s = [Block]float64{}
+	for p := range n {
+		for c, v := range pixel(x, p) {
+			s[c] += float64(v)
+		}
 	}
 }
 
 func squaresGeneric(n int, x, mean []float32, sums []float64) {
-	clear(sums[:Block])
-	for i, v := range x[:n*Block] {
-		d := float64(v - mean[i%Block])
-		sums[i%Block] += d * d
+	s, m := (*[Block]float64)(sums), (*lanes)(mean)
+	*s = [Block]float64{}
+	for p := range n {
+		for c, v := range pixel(x, p) {
+			d := float64(v - m[c])
+			s[c] += d * d
+		}
 	}
 }
 
 func normalizeGeneric(n int, x, y, mean, scale, bias []float32, floor float32) {
-	for i, v := range x[:n*Block] {
-		y[i] = atLeast((v-mean[i%Block])*scale[i%Block]+bias[i%Block], floor)
+	m, s, b := (*lanes)(mean), (*lanes)(scale), (*lanes)(bias)
+	for p := range n {
+		y := pixel(y, p)
+		for c, v := range pixel(x, p) {
+			y[c] = atLeast((v-m[c])*s[c]+b[c], floor)
+		}
 	}
 }
 
-// masked is the gradient d of a ReLU whose output was y[i]. Without ReLU, y is nil.
-func masked(d float32, y []float32, i int) float32 {
-	switch {
-	case y == nil || y[i] > 0:
+// gradient returns pixel p of dy, on its way through the ReLU whose output was y. Without ReLU, y is nil.
+func gradient(dy, y []float32, p int) lanes {
+	d := *pixel(dy, p)
+	if y == nil {
 		return d
-	case y[i] != y[i]:
-		return y[i]
 	}
-	return 0
+	for c, v := range pixel(y, p) {
+		switch {
+		case v != v:
+			d[c] = v
+		case v <= 0:
+			d[c] = 0
+		}
+	}
+	return d
 }
 
 func normSumsGeneric(n int, dy, y, x, mean []float32, sums []float64) {
-	clear(sums[:2*Block])
-	for i, v := range x[:n*Block] {
-		d, c := float64(masked(dy[i], y, i)), i%Block
-		sums[c] += d
-		sums[Block+c] += d * float64(v-mean[c])
+	s, dot, m := (*[Block]float64)(sums), (*[Block]float64)(sums[Block:]), (*lanes)(mean)
+	*s, *dot = [Block]float64{}, [Block]float64{}
+	for p := range n {
+		d := gradient(dy, y, p)
+		for c, v := range pixel(x, p) {
+			s[c] += float64(d[c])
+			dot[c] += float64(d[c]) * float64(v-m[c])
+		}
 	}
 }
 
 func normGradGeneric(n int, dy, y, x, dx, mean, p, q, r []float32) {
-	for i, v := range x[:n*Block] {
-		c := i % Block
-		dx[i] = p[c]*masked(dy[i], y, i) + ((v-mean[c])*q[c] + r[c])
+	m, pp, qq, rr := (*lanes)(mean), (*lanes)(p), (*lanes)(q), (*lanes)(r)
+	for i := range n {
+		d, dx := gradient(dy, y, i), pixel(dx, i)
+		for c, v := range pixel(x, i) {
+			dx[c] = pp[c]*d[c] + ((v-m[c])*qq[c] + rr[c])
+		}
 	}
 }
 
 func reluGradGeneric(n int, dy, y, dx []float32) {
-	for i, d := range dy[:n*Block] {
-		dx[i] = masked(d, y, i)
+	for p := range n {
+		*pixel(dx, p) = gradient(dy, y, p)
 	}
 }
 
