@@ -80,7 +80,8 @@ func (o ReduceOp) kept(s tensor.Shape) tensor.Shape {
 	return s
 }
 
-// Ref folds floats in float64 and integers in int64.
+// Ref folds floats in float64 and integers in int64. A sum keeps what each addition rounds off and adds it at the end (Neumaier, 1974): it
+// is the oracle for sums of float64 too.
 func (o ReduceOp) Ref(out, in []tensor.Tensor) error {
 	x, y := in[0], out[0]
 	kept := o.kept(x.Shape())
@@ -89,18 +90,27 @@ func (o ReduceOp) Ref(out, in []tensor.Tensor) error {
 		return nil
 	}
 	start := [...]float64{SumOf: 0, MeanOf: 0, MaxOf: math.Inf(-1), MinOf: math.Inf(1)}[o.F]
-	acc := slices.Repeat([]float64{start}, y.Len())
+	acc, lost := slices.Repeat([]float64{start}, y.Len()), make([]float64, y.Len())
 	eachPair(x.Shape(), kept, kept, func(i, j, _ int) {
-		switch o.F {
+		switch v := x.At(i); o.F {
 		case MaxOf:
-			acc[j] = maxNaN(acc[j], x.At(i))
+			acc[j] = maxNaN(acc[j], v)
 		case MinOf:
-			acc[j] = minNaN(acc[j], x.At(i))
+			acc[j] = minNaN(acc[j], v)
 		default:
-			acc[j] += x.At(i)
+			sum := acc[j] + v
+			if math.Abs(acc[j]) >= math.Abs(v) {
+				lost[j] += acc[j] - sum + v
+			} else {
+				lost[j] += v - sum + acc[j]
+			}
+			acc[j] = sum
 		}
 	})
 	for j, a := range acc {
+		if !math.IsInf(a, 0) && !math.IsNaN(a) { // of infinities nothing is lost
+			a += lost[j]
+		}
 		if o.F == MeanOf {
 			a /= float64(o.count(x.Shape()))
 		}

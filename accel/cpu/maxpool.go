@@ -156,10 +156,8 @@ func (k *winnersKernel) Run(pool *work.Pool, in, out [][]byte) error {
 	for n := range y.N {
 		for c := range y.C {
 			for p := range y.H * y.W {
-				tap := int(win[c/conv.Block*y.Plane()+(n*y.H*y.W+p)*conv.Block+c%conv.Block])
-				if tap >= k.op.Size[0]*k.op.Size[1] { // a fused ReLU made all of the window zero: the first is the maximum
-					tap = 0
-				}
+				tap := conv.Winner(win[c/conv.Block*y.Plane()+(n*y.H*y.W+p)*conv.Block+c%conv.Block])
+				tap = max(tap, 0) // a fused ReLU made all of the window zero: the first is the maximum
 				row := p/y.W*k.op.Stride[0] - k.op.Pad[0] + tap/k.op.Size[1]
 				col := p%y.W*k.op.Stride[1] - k.op.Pad[2] + tap%k.op.Size[1]
 				idx[(n*y.C+c)*y.H*y.W+p] = int32(row*k.in.W + col)

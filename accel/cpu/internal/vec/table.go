@@ -17,7 +17,7 @@ func goTable[T float]() *table[T] {
 	for _, op := range []Op{Neg, Abs, ReLU} {
 		t.unary[op] = func(dst, a *T, n int) { unary(op, dst, a, n) }
 	}
-	for op, f := range map[Op]func(float64) float64{Sqrt: math.Sqrt, Rsqrt: rsqrt, Exp: math.Exp, Log: math.Log, Tanh: math.Tanh, Sigmoid: sigmoid} {
+	for op, f := range map[Op]func(float64) float64{Sqrt: math.Sqrt, Rsqrt: rsqrt, Exp: math.Exp, Log: naturalLog, Tanh: math.Tanh, Sigmoid: sigmoid} {
 		t.unary[op] = func(dst, a *T, n int) {
 			d := unsafe.Slice(dst, n)
 			for i, x := range unsafe.Slice(a, n) {
@@ -32,6 +32,14 @@ func goTable[T float]() *table[T] {
 		t.compare[op] = func(dst *uint8, a, b *T, aStep, bStep, n int) { compare(op, dst, a, b, aStep, bStep, n) }
 	}
 	return t
+}
+
+// naturalLog is math.Log, which on amd64 (Go 1.26) takes a subnormal number for a normal one.
+func naturalLog(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
 }
 
 // goLanes is how many partial results the plain loops keep, which lets the processor overlap their additions.
