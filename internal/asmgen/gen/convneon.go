@@ -2,9 +2,8 @@ package gen
 
 import "fmt"
 
-// convNEON prints the tiles of convolution for arm64, which do most of the work:
-// the same tables and the same order of operations as AVX2's. A block of 16
-// channels is four vectors. Passes over memory are left to plain Go there.
+// convNEON prints the kernels of package conv for arm64: the same tables and the
+// same order of operations as AVX2's. A block of 16 channels is four vectors.
 func convNEON() (asm, stubs string) {
 	n := &convNeon{}
 	for _, rows := range []int{6, 4} {
@@ -17,6 +16,7 @@ func convNEON() (asm, stubs string) {
 	for _, t := range AVX2.FirstWeightTiles() {
 		n.firstWeightGradient(t[0], t[1])
 	}
+	n.passes()
 	return n.file("conv")
 }
 

@@ -9,7 +9,6 @@ type assembly struct {
 	rows         []weightRows
 	firstRows    [2]firstRows // of one and of two blocks
 
-	// The passes over memory. Where maxPool is nil, all of them are left to plain Go.
 	maxPool     func(n int, pixels *int32, taps int, table *int32, x, y *float32, win *uint8, floor float32, none int32)
 	maxPoolGrad func(n int, pixels *int32, taps int, table *int32, x, y *float32, win *uint8, nan uint32, acc int)
 	avgPool     func(n int, pixels *int32, taps int, table *int32, x, y *float32, count float32)
@@ -49,9 +48,6 @@ type firstRows struct {
 func (a *assembly) override(k *kernels) {
 	k.big, k.small, k.wide = a.pixels, 4, a.wide
 	k.conv, k.first, k.wgrad, k.firstWgrad = a.runConv, a.runFirst, a.runWgrad, a.runFirstWgrad
-	if a.maxPool == nil {
-		return
-	}
 	k.maxPool = func(c poolCall) {
 		a.maxPool(len(c.pixels)/2, &c.pixels[0], len(c.taps)/2, &c.taps[0], &c.x[0], &c.y[0], &c.win[0], c.floor, c.none)
 	}

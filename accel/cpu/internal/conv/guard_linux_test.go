@@ -30,7 +30,7 @@ func guarded[T float32 | uint8](t *testing.T, x []T) []T {
 	return g
 }
 
-// TestGuards runs the tiles between walls: nothing beyond the last pixel that
+// TestGuards runs kernels between walls: nothing beyond the last pixel that
 // counts may be touched. It matters where the interpreter has not proved that, on arm64.
 func TestGuards(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, pool *work.Pool) {
@@ -38,6 +38,7 @@ func TestGuards(t *testing.T) {
 		for _, s := range []Shape{{2, 3, 5, 7, 48, Square(3, 1, 1)}, {1, 32, 4, 3, 32, Square(3, 2, 1)}, {3, 1, 6, 6, 16, Square(2, 2, 0)}} {
 			used := func(s Tensor) []float32 { return guarded(t, random(r, s.Len()-Block)) } // without the pixel that nobody reads
 			floats := func(n int) []float32 { return guarded(t, random(r, n)) }
+			out := s.Out()
 			x, y, dx, dy := used(s.In()), used(s.Out()), used(s.In()), used(s.Out())
 			w, bias := floats(s.Cout*s.Cin*s.Taps()), floats(s.Cout)
 			f := must(NewForward(level, s, Epilogue{ReLU: true}))
@@ -50,6 +51,21 @@ func TestGuards(t *testing.T) {
 			g.Run(pool, dx, dy, packed)
 			wg := must(NewWeightGradient(level, s))
 			wg.Run(pool, w, x, dy, floats(wg.Scratch()))
+			p, a := must(NewMaxPool(level, s.In(), Square(2, 1, 1))), must(NewAveragePool(level, s.In(), Square(2, 1, 1), true))
+			pooled, win := used(p.Out), guarded(t, make([]uint8, p.Out.Len()-Block))
+			p.Max(pool, pooled, win, x, true)
+			p.MaxGradient(pool, dx, pooled, win, true)
+			a.Average(pool, pooled, x)
+			a.AverageGradient(pool, dx, pooled)
+			channels := floats(s.Cout)
+			mean, variance, ds, db := floats(s.Cout), floats(s.Cout), floats(s.Cout), floats(s.Cout)
+			n, l, plain := must(NewNorm(level, s.Out(), 1e-5, true)), must(NewLayout(level, s.Out())), floats(out.N*out.C*out.H*out.W)
+			n.Forward(pool, y, mean, variance, dy, channels, channels)
+			n.Backward(pool, dy, ds, db, dy, y, dy, channels, mean, variance)
+			must(NewGradient(level, s.Out())).Bias(pool, db, dy, y)
+			must(NewGradient(level, s.Out())).ReLU(pool, dy, dy, y)
+			l.FromBlocked(pool, plain, y)
+			l.ToBlocked(pool, y, plain)
 			if s.Cin > MaxFirst {
 				continue
 			}

@@ -2,7 +2,7 @@ package conv
 
 import "github.com/cortado-ml/cortado/accel/cpu/internal/isa"
 
-// override puts the assembly of a level in place: the tiles of convolution only.
+// override puts the assembly of a level in place.
 func override(k *kernels, level isa.Level) {
 	if level >= isa.NEON {
 		neon.override(k)
@@ -17,5 +17,11 @@ var neon = &assembly{
 		{firstWgrad3x1F32NEON, firstWgrad1x1F32NEON},
 		{firstWgrad3x2F32NEON, firstWgrad1x2F32NEON},
 	},
+	maxPool: maxPoolF32NEON, maxPoolGrad: maxPoolGradF32NEON,
+	avgPool: avgPoolF32NEON, avgPoolGrad: avgPoolGradF32NEON,
+	sums: sumsF32NEON, squares: squaresF32NEON, normalize: normalizeF32NEON,
+	normSums: normSumsF32NEON, normSumsReLU: normSumsReLUF32NEON,
+	normGrad: normGradF32NEON, normGradReLU: normGradReLUF32NEON,
+	reluGrad: reluGradF32NEON, transpose4: transpose4F32NEON,
 	rows: []weightRows{{6, [2]wgradFunc{wgrad6x1F32NEON}}, {5, [2]wgradFunc{wgrad5x1F32NEON}}, {5, [2]wgradFunc{wgrad5x1F32NEON}}},
 }

@@ -51,3 +51,68 @@ func firstWgrad3x1F32NEON(n int, pairs *int32, x *float32, taps *int32, dy *floa
 //
 //go:noescape
 func firstWgrad1x1F32NEON(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+
+// sumsF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func sumsF32NEON(n int, x *float32, sums *float64)
+
+// squaresF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func squaresF32NEON(n int, x, mean *float32, sums *float64)
+
+// normalizeF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func normalizeF32NEON(n int, x, y, mean, scale, bias *float32, floor float32)
+
+// normSumsF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func normSumsF32NEON(n int, dy, x, mean *float32, sums *float64)
+
+// normGradF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func normGradF32NEON(n int, dy, x, dx, mean, p, q, r *float32)
+
+// normSumsReLUF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func normSumsReLUF32NEON(n int, dy, y, x, mean *float32, sums *float64)
+
+// normGradReLUF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func normGradReLUF32NEON(n int, dy, y, x, dx, mean, p, q, r *float32)
+
+// reluGradF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func reluGradF32NEON(n int, dy, y, dx *float32)
+
+// maxPoolF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func maxPoolF32NEON(n int, pixels *int32, taps int, table *int32, x, y *float32, win *uint8, floor float32, none int32)
+
+// maxPoolGradF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func maxPoolGradF32NEON(n int, pixels *int32, taps int, table *int32, x, y *float32, win *uint8, nan uint32, acc int)
+
+// avgPoolF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func avgPoolF32NEON(n int, pixels *int32, taps int, table *int32, x, y *float32, count float32)
+
+// avgPoolGradF32NEON is what that of AVX2 is.
+//
+//go:noescape
+func avgPoolGradF32NEON(n int, pixels *int32, taps int, table *int32, x, y *float32, count float32, acc int)
+
+// transpose4F32NEON is what that of AVX2 is.
+//
+//go:noescape
+func transpose4F32NEON(dst *float32, step int, src *float32, stride, k int)
