@@ -224,7 +224,7 @@ func TestOpTypes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if F(nan) != F(nan) || F(0) == F(math.Copysign(0, -1)) || F(-2.5).Float() != -2.5 || F(nan).Float() == F(nan).Float() {
+	if again := F(math.NaN()); F(nan) != again || F(0) == F(math.Copysign(0, -1)) || F(-2.5).Float() != -2.5 || F(nan).Float() == F(nan).Float() {
 		t.Error("bits")
 	}
 }
@@ -339,7 +339,7 @@ func call(t *testing.T, name string, f, receiver reflect.Value, a *arguments) {
 			t.Errorf("%s%v panics: %v", name, in, p)
 		}
 	}()
-	out := []reflect.Value{}
+	var out []reflect.Value
 	if f.Type().IsVariadic() {
 		out = f.CallSlice(in)
 	} else {

@@ -59,8 +59,7 @@ func (s *suite) arguments() {
 	defer p.Close()
 	y := s.upload(d, ramp(2, f32(1000)))[0]
 	x := tensor.New(f32(1000))
-	var outs []ops.Event
-	outs = make([]ops.Event, 20)
+	outs := make([]ops.Event, 20)
 	var results []tensor.Tensor
 	for k := range outs {
 		for i := range x.Len() {

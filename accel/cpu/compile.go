@@ -169,9 +169,6 @@ func (c *compiler) scratch(bytes int) *value {
 // all is the whole of a value.
 func all(v *value) view { return view{value: v, bytes: v.bytes} }
 
-// none is an output that nobody uses.
-var none = view{}
-
 // emit appends a step.
 func (c *compiler) emit(name string, k kernel, nodes []int, in, out []view) {
 	c.p.steps = append(c.p.steps, step{

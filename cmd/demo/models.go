@@ -44,7 +44,7 @@ var recipes = map[string]recipe{
 				layers.Linear{Out: classes, Init: layers.Zeros, BiasInit: layers.Zeros}, // so the first loss is that of a guess
 			}
 		},
-		epochs: 8, batch: 64, rate: 4e-3, optimizer: "adamw", schedule: "onecycle", transform: data.FlipHorizontal,
+		epochs: 8, batch: 32, rate: 4e-3, optimizer: "adamw", schedule: "onecycle", transform: data.FlipHorizontal,
 	},
 }
 
