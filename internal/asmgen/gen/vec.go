@@ -77,7 +77,7 @@ func (g *gen) vecKernels() {
 	g.expSum()
 	g.extreme("min", false)
 	g.extreme("max", true)
-	g.columnSum()
+	g.columnKernels()
 }
 
 // sweep emits loops that visit n float32 values: unroll vectors a turn, then one, then the rest under a mask. body emits

@@ -56,6 +56,7 @@ var laneOpcodes = map[string]operation{
 			return uint32(math.Float64bits(float64(math.Float32frombits(a[i/2]))) >> (32 * (i & 1)))
 		})
 	},
+	"VSUBPD":        doubles(false, func(b, a, _ float64) float64 { return a - b }),
 	"VEXTRACTF128":  extract,
 	"VEXTRACTF64X4": extract,
 	"VPMOVZXBD": func(m *Machine, in *inst) {

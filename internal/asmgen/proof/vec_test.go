@@ -300,29 +300,104 @@ func TestVecExtremes(t *testing.T) {
 	}
 }
 
-func TestVecColumnSum(t *testing.T) {
+// TestVecColumns runs the kernels that walk down columns, on one or two matrices.
+func TestVecColumns(t *testing.T) {
+	sums := map[string]func(x, y, mean, sum float64) float64{
+		"columnSum":      func(x, _, _, sum float64) float64 { return sum + x },
+		"columnSquares":  func(x, _, mean, sum float64) float64 { return math.FMA(x-mean, x-mean, sum) },
+		"columnProducts": func(x, y, mean, sum float64) float64 { return math.FMA(x, y-mean, sum) },
+	}
+	maps := map[string]func(x, y float32, c []float32) float32{
+		"normalise": func(x, _ float32, c []float32) float32 { return exact.FMA(x-c[0]-c[1], c[2], c[3]) },
+		"normaliseGrad": func(x, y float32, c []float32) float32 {
+			return exact.FMA(-c[4], y-c[0]-c[1], x-c[3]) * c[2]
+		},
+	}
 	atLevels(t, func(t *testing.T, isa gen.ISA) {
-		p := program(t, "vec", isa, "columnSumF32")
+		programs := map[string]*interp.Program{}
+		for name := range sums {
+			programs[name] = program(t, "vec", isa, name+"F32")
+		}
+		for name := range maps {
+			programs[name] = program(t, "vec", isa, name+"F32")
+		}
 		r := rand.New(rand.NewPCG(1, 2))
 		for n := 1; n <= 5*isa.Lanes; n += 3 {
 			for _, rows := range []int{0, 1, 2, 5} {
-				stride := n + rows
-				x := random(r, max(1, rows*stride))
-				want := make([]float64, n)
-				var m interp.Machine
-				a := output(&m, "a", x)
-				for i := range rows {
-					a.Allow(4*i*stride, 4*n, true, false)
-					for j := range n {
-						want[j] += float64(x[i*stride+j])
-					}
+				for name, f := range sums {
+					columnSums(t, isa, programs[name], r, name, rows, n, f)
 				}
-				acc := sink(&m, 2*((n+isa.Lanes-1)/isa.Lanes*isa.Lanes))
-				run(t, "columnSum", p, &m, at(acc), at(a), stride, rows, n)
-				same(t, fmt.Sprintf("sums of %d rows of %d", rows, n), doubles(acc), want)
+				for name, f := range maps {
+					columnMap(t, isa, programs[name], r, name, rows, n, f)
+				}
 			}
 		}
 	})
+}
+
+// matrix adds a region whose n columns may be read or written.
+func matrix(m *interp.Machine, name string, x []float32, stride, rows, n int, write bool) *interp.Region {
+	r := output(m, name, x)
+	for i := range rows {
+		r.Allow(4*i*stride, 4*n, !write, write)
+	}
+	return r
+}
+
+// whole rounds up to whole vectors.
+func whole(n int, isa gen.ISA) int { return (n + isa.Lanes - 1) / isa.Lanes * isa.Lanes }
+
+func columnSums(t *testing.T, isa gen.ISA, p *interp.Program, r *rand.Rand, name string, rows, n int, f func(x, y, mean, sum float64) float64) {
+	t.Helper()
+	stride := n + rows
+	x, y, want := random(r, max(1, rows*stride)), random(r, max(1, rows*stride)), make([]float64, n)
+	var m interp.Machine
+	acc := sink(&m, 2*whole(n, isa))
+	a, b := matrix(&m, "a", x, stride, rows, n, false), matrix(&m, "b", y, stride, rows, n, false)
+	means := make([]float64, whole(n, isa))
+	mean := m.Region("mean", 8*len(means))
+	mean.Allow(0, 8*len(means), true, false)
+	for j := range means {
+		means[j] = r.Float64()
+		binary.LittleEndian.PutUint64(mean.Data[8*j:], math.Float64bits(means[j]))
+	}
+	for i := range rows {
+		for j := range n {
+			want[j] = f(float64(x[i*stride+j]), float64(y[i*stride+j]), means[j], want[j])
+		}
+	}
+	args := map[string][]any{"columnSum": {at(acc), at(a)}, "columnSquares": {at(acc), at(a), at(mean)}, "columnProducts": {at(acc), at(a), at(b), at(mean)}}[name]
+	run(t, name, p, &m, append(args, stride, rows, n)...)
+	same(t, fmt.Sprintf("%s of %d rows of %d", name, rows, n), doubles(acc)[:n], want)
+}
+
+func columnMap(t *testing.T, isa gen.ISA, p *interp.Program, r *rand.Rand, name string, rows, n int, f func(x, y float32, c []float32) float32) {
+	t.Helper()
+	stride := n + rows
+	x, y, z := random(r, max(1, rows*stride)), random(r, max(1, rows*stride)), random(r, max(1, rows*stride))
+	var m interp.Machine
+	dst := matrix(&m, "dst", z, stride, rows, n, true)
+	args := []any{at(dst), at(matrix(&m, "a", x, stride, rows, n, false))}
+	consts := 4
+	if name == "normaliseGrad" {
+		args, consts = append(args, at(matrix(&m, "b", y, stride, rows, n, false))), 5
+	}
+	var c [5][]float32
+	for k := range consts {
+		c[k] = random(r, whole(n, isa))
+		args = append(args, at(m.Floats("constants", c[k])))
+	}
+	for i := range rows {
+		for j := range n {
+			var v []float32
+			for k := range consts {
+				v = append(v, c[k][j])
+			}
+			z[i*stride+j] = f(x[i*stride+j], y[i*stride+j], v)
+		}
+	}
+	run(t, name, p, &m, append(args, stride, rows, n)...)
+	equal(t, fmt.Sprintf("%s of %d rows of %d", name, rows, n), dst.Floats(), z)
 }
 
 func TestVecRandom(t *testing.T) {
@@ -366,6 +441,26 @@ func TestVecRandom(t *testing.T) {
 			dst = sink(&m, n)
 			run(t, "dropout", dropout, &m, at(dst), at(m.Floats("a", x)), at(m.Floats("words", bits)), least-1, float32(0.7), n)
 			equal(t, "dropout", dst.Floats(), want)
+		}
+	})
+}
+
+func TestVecTranspose(t *testing.T) {
+	atLevels(t, func(t *testing.T, isa gen.ISA) {
+		p := program(t, "vec", isa, fmt.Sprintf("pack%dF32", isa.Lanes))
+		for k := 4; k < 20; k++ {
+			rows, step, stride := isa.Lanes, isa.Lanes+3, k+2
+			src, want := random(rand.New(rand.NewPCG(1, 2)), rows*stride), make([]float32, k*step)
+			var m interp.Machine
+			dst := m.Region("dst", 4*len(want))
+			for q := range k {
+				dst.Allow(4*q*step, 4*rows, false, true)
+				for i := range rows {
+					want[q*step+i] = src[i*stride+q]
+				}
+			}
+			run(t, "transpose", p, &m, at(dst), step, at(matrix(&m, "src", src, stride, rows, k, false)), stride, k)
+			equal(t, fmt.Sprintf("transpose of %d", k), dst.Floats(), want)
 		}
 	})
 }

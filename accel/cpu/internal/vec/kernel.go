@@ -55,9 +55,9 @@ type table[T float] struct {
 	min    func(acc, a *T, n int)
 	max    func(acc, a *T, n int)
 
-	// columnSum stores the sums over rows of n columns; acc has room for whole vectors.
-	columnSum func(acc *float64, a *T, stride, rows, n int)
-	// columnSquares adds up (a-mean)**2, columnProducts a*(b-mean), likewise.
+	// columnSum stores the sum of each of n columns, over rows that are stride values apart; columnSquares that of (a-mean)**2, columnProducts that of
+	// a*(b-mean). Arrays with a value for each column have room for whole vectors, here and below.
+	columnSum      func(acc *float64, a *T, stride, rows, n int)
 	columnSquares  func(acc *float64, a *T, mean *float64, stride, rows, n int)
 	columnProducts func(acc *float64, a, b *T, mean *float64, stride, rows, n int)
 

@@ -17,7 +17,9 @@ func override(l isa.Level, t *table[float32]) {
 		t.philox, t.unit, t.dropout = philoxAVX512, unitF32AVX512, dropoutF32AVX512
 		t.transpose = pack16F32AVX512
 		t.lanes, t.sum, t.dot, t.expSum = 16, sumF32AVX512, dotF32AVX512, expSumF32AVX512
-		t.min, t.max, t.columnSum = reduceMinF32AVX512, reduceMaxF32AVX512, columnSumF32AVX512
+		t.min, t.max = reduceMinF32AVX512, reduceMaxF32AVX512
+		t.columnSum, t.columnSquares, t.columnProducts = columnSumF32AVX512, columnSquaresF32AVX512, columnProductsF32AVX512
+		t.normalise, t.normaliseGrad = normaliseF32AVX512, normaliseGradF32AVX512
 	case l >= isa.AVX2:
 		t.unary[Neg], t.unary[Abs], t.unary[ReLU] = negF32AVX2, absF32AVX2, reluF32AVX2
 		t.unary[Sqrt], t.unary[Rsqrt] = sqrtF32AVX2, rsqrtF32AVX2
@@ -30,6 +32,8 @@ func override(l isa.Level, t *table[float32]) {
 		t.philox, t.unit, t.dropout = philoxAVX2, unitF32AVX2, dropoutF32AVX2
 		t.transpose = pack8F32AVX2
 		t.lanes, t.sum, t.dot, t.expSum = 8, sumF32AVX2, dotF32AVX2, expSumF32AVX2
-		t.min, t.max, t.columnSum = reduceMinF32AVX2, reduceMaxF32AVX2, columnSumF32AVX2
+		t.min, t.max = reduceMinF32AVX2, reduceMaxF32AVX2
+		t.columnSum, t.columnSquares, t.columnProducts = columnSumF32AVX2, columnSquaresF32AVX2, columnProductsF32AVX2
+		t.normalise, t.normaliseGrad = normaliseF32AVX2, normaliseGradF32AVX2
 	}
 }

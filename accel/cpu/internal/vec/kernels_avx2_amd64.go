@@ -172,7 +172,27 @@ func reduceMinF32AVX2(acc *float32, a *float32, n int)
 //go:noescape
 func reduceMaxF32AVX2(acc *float32, a *float32, n int)
 
-// columnSumF32AVX2 adds up each of n columns, over rows that are stride values apart. It stores the sums.
+// columnSumF32AVX2 stores the sum of each column. Rows are stride values apart. Arrays with a value for each column have room for whole vectors.
 //
 //go:noescape
 func columnSumF32AVX2(acc *float64, a *float32, stride int, rows int, n int)
+
+// columnSquaresF32AVX2 stores the sum of (a - mean)**2 of each column. Rows are stride values apart. Arrays with a value for each column have room for whole vectors.
+//
+//go:noescape
+func columnSquaresF32AVX2(acc *float64, a *float32, mean *float64, stride int, rows int, n int)
+
+// columnProductsF32AVX2 stores the sum of a * (b - mean) of each column. Rows are stride values apart. Arrays with a value for each column have room for whole vectors.
+//
+//go:noescape
+func columnProductsF32AVX2(acc *float64, a *float32, b *float32, mean *float64, stride int, rows int, n int)
+
+// normaliseF32AVX2 stores (a - hi - lo) * scale + bias; the last two are one FMA. dst may be a. Rows are stride values apart. Arrays with a value for each column have room for whole vectors.
+//
+//go:noescape
+func normaliseF32AVX2(dst *float32, a *float32, hi *float32, lo *float32, scale *float32, bias *float32, stride int, rows int, n int)
+
+// normaliseGradF32AVX2 stores (a - shift - (b - hi - lo) * slope) * scale; the product with slope and its subtraction are one FMA. dst may be a or b. Rows are stride values apart. Arrays with a value for each column have room for whole vectors.
+//
+//go:noescape
+func normaliseGradF32AVX2(dst *float32, a *float32, b *float32, hi *float32, lo *float32, scale *float32, shift *float32, slope *float32, stride int, rows int, n int)

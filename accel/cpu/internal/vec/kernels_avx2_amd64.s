@@ -3131,12 +3131,9 @@ done:
 // func columnSumF32AVX2(acc *float64, a *float32, stride int, rows int, n int)
 // Requires: AVX
 TEXT ·columnSumF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ acc+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ stride+16(FP), DX
-	SHLQ $0x02, DX
-	MOVQ n+32(FP), BX
-	SUBQ $+16, BX
+	MOVQ n+32(FP), AX
+	MOVQ $+0, CX
+	SUBQ $+16, AX
 	JL   single
 
 strip:
@@ -3144,92 +3141,678 @@ strip:
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	MOVQ    rows+24(FP), DI
-	MOVQ    CX, SI
-	TESTQ   DI, DI
-	JZ      stripStore
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    stride+16(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      stripEnd
 	PCALIGN $0x20
 
 stripRows:
-	VCVTPS2PD (SI), Y4
-	VCVTPS2PD 16(SI), Y5
+	VCVTPS2PD (DX), Y4
+	VCVTPS2PD 16(DX), Y5
 	VADDPD    Y4, Y0, Y0
 	VADDPD    Y5, Y1, Y1
-	VCVTPS2PD 32(SI), Y4
-	VCVTPS2PD 48(SI), Y5
+	VCVTPS2PD 32(DX), Y4
+	VCVTPS2PD 48(DX), Y5
 	VADDPD    Y4, Y2, Y2
 	VADDPD    Y5, Y3, Y3
-	ADDQ      DX, SI
-	DECQ      DI
+	ADDQ      SI, DX
+	DECQ      BX
 	JNZ       stripRows
 
-stripStore:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	ADDQ    $+128, AX
+stripEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Y0, (DX)(CX*2)
+	VMOVUPS Y1, 32(DX)(CX*2)
+	VMOVUPS Y2, 64(DX)(CX*2)
+	VMOVUPS Y3, 96(DX)(CX*2)
 	ADDQ    $+64, CX
-	SUBQ    $+16, BX
+	SUBQ    $+16, AX
 	JGE     strip
 
 single:
-	ADDQ    $+8, BX
+	ADDQ    $+8, AX
 	JL      tail
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	MOVQ    rows+24(FP), DI
-	MOVQ    CX, SI
-	TESTQ   DI, DI
-	JZ      singleStore
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    stride+16(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      singleEnd
 	PCALIGN $0x20
 
 singleRows:
-	VCVTPS2PD (SI), Y2
-	VCVTPS2PD 16(SI), Y3
+	VCVTPS2PD (DX), Y2
+	VCVTPS2PD 16(DX), Y3
 	VADDPD    Y2, Y0, Y0
 	VADDPD    Y3, Y1, Y1
-	ADDQ      DX, SI
-	DECQ      DI
+	ADDQ      SI, DX
+	DECQ      BX
 	JNZ       singleRows
 
-singleStore:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    $+64, AX
+singleEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Y0, (DX)(CX*2)
+	VMOVUPS Y1, 32(DX)(CX*2)
 	ADDQ    $+32, CX
-	SUBQ    $+8, BX
+	SUBQ    $+8, AX
 
 tail:
-	ADDQ    $+8, BX
+	ADDQ    $+8, AX
 	JZ      done
-	LEAQ    tailMasks<>+128(SB), SI
-	NEGQ    BX
-	VMOVUPS (SI)(BX*4), Y0
+	LEAQ    tailMasks<>+128(SB), DX
+	NEGQ    AX
+	VMOVUPS (DX)(AX*4), Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
-	MOVQ    rows+24(FP), SI
-	MOVQ    CX, BX
-	TESTQ   SI, SI
-	JZ      tailStore
+	MOVQ    a+8(FP), AX
+	ADDQ    CX, AX
+	MOVQ    rows+24(FP), DX
+	MOVQ    stride+16(FP), BX
+	SHLQ    $0x02, BX
+	TESTQ   DX, DX
+	JZ      tailEnd
 	PCALIGN $0x20
 
 tailRows:
-	VMASKMOVPS   (BX), Y0, Y3
+	VMASKMOVPS   (AX), Y0, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VADDPD       Y4, Y1, Y1
 	VADDPD       Y3, Y2, Y2
-	ADDQ         DX, BX
+	ADDQ         BX, AX
+	DECQ         DX
+	JNZ          tailRows
+
+tailEnd:
+	MOVQ    acc+0(FP), AX
+	VMOVUPS Y1, (AX)(CX*2)
+	VMOVUPS Y2, 32(AX)(CX*2)
+	ADDQ    $+32, CX
+
+done:
+	VZEROUPPER
+	RET
+
+// func columnSquaresF32AVX2(acc *float64, a *float32, mean *float64, stride int, rows int, n int)
+// Requires: AVX, FMA3
+TEXT ·columnSquaresF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ n+40(FP), AX
+	MOVQ $+0, CX
+	SUBQ $+16, AX
+	JL   single
+
+strip:
+	MOVQ    mean+16(FP), DX
+	VMOVUPS (DX)(CX*2), Y0
+	VMOVUPS 32(DX)(CX*2), Y1
+	VMOVUPS 64(DX)(CX*2), Y2
+	VMOVUPS 96(DX)(CX*2), Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    rows+32(FP), BX
+	MOVQ    stride+24(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VCVTPS2PD   (DX), Y8
+	VCVTPS2PD   16(DX), Y9
+	VSUBPD      Y0, Y8, Y8
+	VFMADD231PD Y8, Y8, Y4
+	VSUBPD      Y1, Y9, Y9
+	VFMADD231PD Y9, Y9, Y5
+	VCVTPS2PD   32(DX), Y8
+	VCVTPS2PD   48(DX), Y9
+	VSUBPD      Y2, Y8, Y8
+	VFMADD231PD Y8, Y8, Y6
+	VSUBPD      Y3, Y9, Y9
+	VFMADD231PD Y9, Y9, Y7
+	ADDQ        SI, DX
+	DECQ        BX
+	JNZ         stripRows
+
+stripEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Y4, (DX)(CX*2)
+	VMOVUPS Y5, 32(DX)(CX*2)
+	VMOVUPS Y6, 64(DX)(CX*2)
+	VMOVUPS Y7, 96(DX)(CX*2)
+	ADDQ    $+64, CX
+	SUBQ    $+16, AX
+	JGE     strip
+
+single:
+	ADDQ    $+8, AX
+	JL      tail
+	MOVQ    mean+16(FP), DX
+	VMOVUPS (DX)(CX*2), Y0
+	VMOVUPS 32(DX)(CX*2), Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    rows+32(FP), BX
+	MOVQ    stride+24(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VCVTPS2PD   (DX), Y4
+	VCVTPS2PD   16(DX), Y5
+	VSUBPD      Y0, Y4, Y4
+	VFMADD231PD Y4, Y4, Y2
+	VSUBPD      Y1, Y5, Y5
+	VFMADD231PD Y5, Y5, Y3
+	ADDQ        SI, DX
+	DECQ        BX
+	JNZ         singleRows
+
+singleEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Y2, (DX)(CX*2)
+	VMOVUPS Y3, 32(DX)(CX*2)
+	ADDQ    $+32, CX
+	SUBQ    $+8, AX
+
+tail:
+	ADDQ    $+8, AX
+	JZ      done
+	LEAQ    tailMasks<>+128(SB), DX
+	NEGQ    AX
+	VMOVUPS (DX)(AX*4), Y0
+	MOVQ    mean+16(FP), AX
+	VMOVUPS (AX)(CX*2), Y1
+	VMOVUPS 32(AX)(CX*2), Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    a+8(FP), AX
+	ADDQ    CX, AX
+	MOVQ    rows+32(FP), DX
+	MOVQ    stride+24(FP), BX
+	SHLQ    $0x02, BX
+	TESTQ   DX, DX
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMASKMOVPS   (AX), Y0, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y1, Y6, Y6
+	VFMADD231PD  Y6, Y6, Y3
+	VSUBPD       Y2, Y5, Y5
+	VFMADD231PD  Y5, Y5, Y4
+	ADDQ         BX, AX
+	DECQ         DX
+	JNZ          tailRows
+
+tailEnd:
+	MOVQ    acc+0(FP), AX
+	VMOVUPS Y3, (AX)(CX*2)
+	VMOVUPS Y4, 32(AX)(CX*2)
+	ADDQ    $+32, CX
+
+done:
+	VZEROUPPER
+	RET
+
+// func columnProductsF32AVX2(acc *float64, a *float32, b *float32, mean *float64, stride int, rows int, n int)
+// Requires: AVX, FMA3
+TEXT ·columnProductsF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ n+48(FP), AX
+	MOVQ $+0, CX
+	SUBQ $+16, AX
+	JL   single
+
+strip:
+	MOVQ    mean+24(FP), DX
+	VMOVUPS (DX)(CX*2), Y0
+	VMOVUPS 32(DX)(CX*2), Y1
+	VMOVUPS 64(DX)(CX*2), Y2
+	VMOVUPS 96(DX)(CX*2), Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    CX, BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+32(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VCVTPS2PD   (DX), Y8
+	VCVTPS2PD   16(DX), Y9
+	VCVTPS2PD   (BX), Y10
+	VCVTPS2PD   16(BX), Y11
+	VSUBPD      Y0, Y10, Y10
+	VFMADD231PD Y8, Y10, Y4
+	VSUBPD      Y1, Y11, Y11
+	VFMADD231PD Y9, Y11, Y5
+	VCVTPS2PD   32(DX), Y8
+	VCVTPS2PD   48(DX), Y9
+	VCVTPS2PD   32(BX), Y10
+	VCVTPS2PD   48(BX), Y11
+	VSUBPD      Y2, Y10, Y10
+	VFMADD231PD Y8, Y10, Y6
+	VSUBPD      Y3, Y11, Y11
+	VFMADD231PD Y9, Y11, Y7
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         stripRows
+
+stripEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Y4, (DX)(CX*2)
+	VMOVUPS Y5, 32(DX)(CX*2)
+	VMOVUPS Y6, 64(DX)(CX*2)
+	VMOVUPS Y7, 96(DX)(CX*2)
+	ADDQ    $+64, CX
+	SUBQ    $+16, AX
+	JGE     strip
+
+single:
+	ADDQ    $+8, AX
+	JL      tail
+	MOVQ    mean+24(FP), DX
+	VMOVUPS (DX)(CX*2), Y0
+	VMOVUPS 32(DX)(CX*2), Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    CX, BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+32(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VCVTPS2PD   (DX), Y4
+	VCVTPS2PD   16(DX), Y5
+	VCVTPS2PD   (BX), Y6
+	VCVTPS2PD   16(BX), Y7
+	VSUBPD      Y0, Y6, Y6
+	VFMADD231PD Y4, Y6, Y2
+	VSUBPD      Y1, Y7, Y7
+	VFMADD231PD Y5, Y7, Y3
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         singleRows
+
+singleEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Y2, (DX)(CX*2)
+	VMOVUPS Y3, 32(DX)(CX*2)
+	ADDQ    $+32, CX
+	SUBQ    $+8, AX
+
+tail:
+	ADDQ    $+8, AX
+	JZ      done
+	LEAQ    tailMasks<>+128(SB), DX
+	NEGQ    AX
+	VMOVUPS (DX)(AX*4), Y0
+	MOVQ    mean+24(FP), AX
+	VMOVUPS (AX)(CX*2), Y1
+	VMOVUPS 32(AX)(CX*2), Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    a+8(FP), AX
+	ADDQ    CX, AX
+	MOVQ    b+16(FP), DX
+	ADDQ    CX, DX
+	MOVQ    rows+40(FP), BX
+	MOVQ    stride+32(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMASKMOVPS   (AX), Y0, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VMASKMOVPS   (DX), Y0, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VSUBPD       Y1, Y8, Y8
+	VFMADD231PD  Y6, Y8, Y3
+	VSUBPD       Y2, Y7, Y7
+	VFMADD231PD  Y5, Y7, Y4
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	DECQ         BX
+	JNZ          tailRows
+
+tailEnd:
+	MOVQ    acc+0(FP), AX
+	VMOVUPS Y3, (AX)(CX*2)
+	VMOVUPS Y4, 32(AX)(CX*2)
+	ADDQ    $+32, CX
+
+done:
+	VZEROUPPER
+	RET
+
+// func normaliseF32AVX2(dst *float32, a *float32, hi *float32, lo *float32, scale *float32, bias *float32, stride int, rows int, n int)
+// Requires: AVX, FMA3
+TEXT ·normaliseF32AVX2(SB), NOSPLIT, $0-72
+	MOVQ n+64(FP), AX
+	MOVQ $+0, CX
+	SUBQ $+16, AX
+	JL   single
+
+strip:
+	MOVQ    hi+16(FP), DX
+	VMOVUPS (DX)(CX*1), Y0
+	VMOVUPS 32(DX)(CX*1), Y1
+	MOVQ    lo+24(FP), DX
+	VMOVUPS (DX)(CX*1), Y2
+	VMOVUPS 32(DX)(CX*1), Y3
+	MOVQ    scale+32(FP), DX
+	VMOVUPS (DX)(CX*1), Y4
+	VMOVUPS 32(DX)(CX*1), Y5
+	MOVQ    bias+40(FP), DX
+	VMOVUPS (DX)(CX*1), Y6
+	VMOVUPS 32(DX)(CX*1), Y7
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    dst+0(FP), BX
+	ADDQ    CX, BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+48(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VMOVUPS     (DX), Y8
+	VSUBPS      Y0, Y8, Y8
+	VSUBPS      Y2, Y8, Y8
+	VFMADD213PS Y6, Y4, Y8
+	VMOVUPS     Y8, (BX)
+	VMOVUPS     32(DX), Y8
+	VSUBPS      Y1, Y8, Y8
+	VSUBPS      Y3, Y8, Y8
+	VFMADD213PS Y7, Y5, Y8
+	VMOVUPS     Y8, 32(BX)
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         stripRows
+
+stripEnd:
+	ADDQ $+64, CX
+	SUBQ $+16, AX
+	JGE  strip
+
+single:
+	ADDQ    $+8, AX
+	JL      tail
+	MOVQ    hi+16(FP), DX
+	VMOVUPS (DX)(CX*1), Y0
+	MOVQ    lo+24(FP), DX
+	VMOVUPS (DX)(CX*1), Y1
+	MOVQ    scale+32(FP), DX
+	VMOVUPS (DX)(CX*1), Y2
+	MOVQ    bias+40(FP), DX
+	VMOVUPS (DX)(CX*1), Y3
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    dst+0(FP), BX
+	ADDQ    CX, BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+48(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VMOVUPS     (DX), Y4
+	VSUBPS      Y0, Y4, Y4
+	VSUBPS      Y1, Y4, Y4
+	VFMADD213PS Y3, Y2, Y4
+	VMOVUPS     Y4, (BX)
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         singleRows
+
+singleEnd:
+	ADDQ $+32, CX
+	SUBQ $+8, AX
+
+tail:
+	ADDQ    $+8, AX
+	JZ      done
+	LEAQ    tailMasks<>+128(SB), DX
+	NEGQ    AX
+	VMOVUPS (DX)(AX*4), Y0
+	MOVQ    hi+16(FP), AX
+	VMOVUPS (AX)(CX*1), Y1
+	MOVQ    lo+24(FP), AX
+	VMOVUPS (AX)(CX*1), Y2
+	MOVQ    scale+32(FP), AX
+	VMOVUPS (AX)(CX*1), Y3
+	MOVQ    bias+40(FP), AX
+	VMOVUPS (AX)(CX*1), Y4
+	MOVQ    a+8(FP), AX
+	ADDQ    CX, AX
+	MOVQ    dst+0(FP), DX
+	ADDQ    CX, DX
+	MOVQ    rows+56(FP), BX
+	MOVQ    stride+48(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMASKMOVPS  (AX), Y0, Y5
+	VSUBPS      Y1, Y5, Y5
+	VSUBPS      Y2, Y5, Y5
+	VFMADD213PS Y4, Y3, Y5
+	VMASKMOVPS  Y5, Y0, (DX)
+	ADDQ        SI, AX
+	ADDQ        SI, DX
+	DECQ        BX
+	JNZ         tailRows
+
+tailEnd:
+	ADDQ $+32, CX
+
+done:
+	VZEROUPPER
+	RET
+
+// func normaliseGradF32AVX2(dst *float32, a *float32, b *float32, hi *float32, lo *float32, scale *float32, shift *float32, slope *float32, stride int, rows int, n int)
+// Requires: AVX, FMA3
+TEXT ·normaliseGradF32AVX2(SB), NOSPLIT, $0-88
+	MOVQ n+80(FP), AX
+	MOVQ $+0, CX
+	SUBQ $+16, AX
+	JL   single
+
+strip:
+	MOVQ    hi+24(FP), DX
+	VMOVUPS (DX)(CX*1), Y0
+	VMOVUPS 32(DX)(CX*1), Y1
+	MOVQ    lo+32(FP), DX
+	VMOVUPS (DX)(CX*1), Y2
+	VMOVUPS 32(DX)(CX*1), Y3
+	MOVQ    scale+40(FP), DX
+	VMOVUPS (DX)(CX*1), Y4
+	VMOVUPS 32(DX)(CX*1), Y5
+	MOVQ    shift+48(FP), DX
+	VMOVUPS (DX)(CX*1), Y6
+	VMOVUPS 32(DX)(CX*1), Y7
+	MOVQ    slope+56(FP), DX
+	VMOVUPS (DX)(CX*1), Y8
+	VMOVUPS 32(DX)(CX*1), Y9
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    CX, BX
+	MOVQ    dst+0(FP), SI
+	ADDQ    CX, SI
+	MOVQ    rows+72(FP), DI
+	MOVQ    stride+64(FP), R8
+	SHLQ    $0x02, R8
+	TESTQ   DI, DI
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VMOVUPS      (DX), Y10
+	VMOVUPS      (BX), Y11
+	VSUBPS       Y0, Y11, Y11
+	VSUBPS       Y2, Y11, Y11
+	VSUBPS       Y6, Y10, Y10
+	VFNMADD231PS Y8, Y11, Y10
+	VMULPS       Y4, Y10, Y10
+	VMOVUPS      Y10, (SI)
+	VMOVUPS      32(DX), Y10
+	VMOVUPS      32(BX), Y11
+	VSUBPS       Y1, Y11, Y11
+	VSUBPS       Y3, Y11, Y11
+	VSUBPS       Y7, Y10, Y10
+	VFNMADD231PS Y9, Y11, Y10
+	VMULPS       Y5, Y10, Y10
+	VMOVUPS      Y10, 32(SI)
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	DECQ         DI
+	JNZ          stripRows
+
+stripEnd:
+	ADDQ $+64, CX
+	SUBQ $+16, AX
+	JGE  strip
+
+single:
+	ADDQ    $+8, AX
+	JL      tail
+	MOVQ    hi+24(FP), DX
+	VMOVUPS (DX)(CX*1), Y0
+	MOVQ    lo+32(FP), DX
+	VMOVUPS (DX)(CX*1), Y1
+	MOVQ    scale+40(FP), DX
+	VMOVUPS (DX)(CX*1), Y2
+	MOVQ    shift+48(FP), DX
+	VMOVUPS (DX)(CX*1), Y3
+	MOVQ    slope+56(FP), DX
+	VMOVUPS (DX)(CX*1), Y4
+	MOVQ    a+8(FP), DX
+	ADDQ    CX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    CX, BX
+	MOVQ    dst+0(FP), SI
+	ADDQ    CX, SI
+	MOVQ    rows+72(FP), DI
+	MOVQ    stride+64(FP), R8
+	SHLQ    $0x02, R8
+	TESTQ   DI, DI
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VMOVUPS      (DX), Y5
+	VMOVUPS      (BX), Y6
+	VSUBPS       Y0, Y6, Y6
+	VSUBPS       Y1, Y6, Y6
+	VSUBPS       Y3, Y5, Y5
+	VFNMADD231PS Y4, Y6, Y5
+	VMULPS       Y2, Y5, Y5
+	VMOVUPS      Y5, (SI)
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	DECQ         DI
+	JNZ          singleRows
+
+singleEnd:
+	ADDQ $+32, CX
+	SUBQ $+8, AX
+
+tail:
+	ADDQ    $+8, AX
+	JZ      done
+	LEAQ    tailMasks<>+128(SB), DX
+	NEGQ    AX
+	VMOVUPS (DX)(AX*4), Y0
+	MOVQ    hi+24(FP), AX
+	VMOVUPS (AX)(CX*1), Y1
+	MOVQ    lo+32(FP), AX
+	VMOVUPS (AX)(CX*1), Y2
+	MOVQ    scale+40(FP), AX
+	VMOVUPS (AX)(CX*1), Y3
+	MOVQ    shift+48(FP), AX
+	VMOVUPS (AX)(CX*1), Y4
+	MOVQ    slope+56(FP), AX
+	VMOVUPS (AX)(CX*1), Y5
+	MOVQ    a+8(FP), AX
+	ADDQ    CX, AX
+	MOVQ    b+16(FP), DX
+	ADDQ    CX, DX
+	MOVQ    dst+0(FP), BX
+	ADDQ    CX, BX
+	MOVQ    rows+72(FP), SI
+	MOVQ    stride+64(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMASKMOVPS   (AX), Y0, Y6
+	VMASKMOVPS   (DX), Y0, Y7
+	VSUBPS       Y1, Y7, Y7
+	VSUBPS       Y2, Y7, Y7
+	VSUBPS       Y4, Y6, Y6
+	VFNMADD231PS Y5, Y7, Y6
+	VMULPS       Y3, Y6, Y6
+	VMASKMOVPS   Y6, Y0, (BX)
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
 	DECQ         SI
 	JNZ          tailRows
 
-tailStore:
-	VMOVUPS Y1, (AX)
-	VMOVUPS Y2, 32(AX)
-	ADDQ    $+64, AX
-	ADDQ    $+32, CX
+tailEnd:
+	ADDQ $+32, CX
 
 done:
 	VZEROUPPER

@@ -3352,11 +3352,8 @@ done:
 // func columnSumF32AVX512(acc *float64, a *float32, stride int, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·columnSumF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ acc+0(FP), AX
-	MOVQ a+8(FP), DX
-	MOVQ stride+16(FP), BX
-	SHLQ $0x02, BX
 	MOVQ n+32(FP), CX
+	MOVQ $+0, AX
 	SUBQ $+32, CX
 	JL   single
 
@@ -3365,32 +3362,35 @@ strip:
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z3, Z3, Z3
-	MOVQ    rows+24(FP), DI
-	MOVQ    DX, SI
-	TESTQ   DI, DI
-	JZ      stripStore
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    stride+16(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      stripEnd
 	PCALIGN $0x20
 
 stripRows:
-	VCVTPS2PD (SI), Z4
-	VCVTPS2PD 32(SI), Z5
+	VCVTPS2PD (DX), Z4
+	VCVTPS2PD 32(DX), Z5
 	VADDPD    Z4, Z0, Z0
 	VADDPD    Z5, Z1, Z1
-	VCVTPS2PD 64(SI), Z4
-	VCVTPS2PD 96(SI), Z5
+	VCVTPS2PD 64(DX), Z4
+	VCVTPS2PD 96(DX), Z5
 	VADDPD    Z4, Z2, Z2
 	VADDPD    Z5, Z3, Z3
-	ADDQ      BX, SI
-	DECQ      DI
+	ADDQ      SI, DX
+	DECQ      BX
 	JNZ       stripRows
 
-stripStore:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	ADDQ    $+256, AX
-	ADDQ    $+128, DX
+stripEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Z0, (DX)(AX*2)
+	VMOVUPS Z1, 64(DX)(AX*2)
+	VMOVUPS Z2, 128(DX)(AX*2)
+	VMOVUPS Z3, 192(DX)(AX*2)
+	ADDQ    $+128, AX
 	SUBQ    $+32, CX
 	JGE     strip
 
@@ -3399,41 +3399,47 @@ single:
 	JL      tail
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    rows+24(FP), DI
-	MOVQ    DX, SI
-	TESTQ   DI, DI
-	JZ      singleStore
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    stride+16(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      singleEnd
 	PCALIGN $0x20
 
 singleRows:
-	VCVTPS2PD (SI), Z0
-	VCVTPS2PD 32(SI), Z1
+	VCVTPS2PD (DX), Z0
+	VCVTPS2PD 32(DX), Z1
 	VADDPD    Z0, Z6, Z6
 	VADDPD    Z1, Z7, Z7
-	ADDQ      BX, SI
-	DECQ      DI
+	ADDQ      SI, DX
+	DECQ      BX
 	JNZ       singleRows
 
-singleStore:
-	VMOVUPS Z6, (AX)
-	VMOVUPS Z7, 64(AX)
-	ADDQ    $+128, AX
-	ADDQ    $+64, DX
+singleEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Z6, (DX)(AX*2)
+	VMOVUPS Z7, 64(DX)(AX*2)
+	ADDQ    $+64, AX
 	SUBQ    $+16, CX
 
 tail:
 	ADDQ    $+16, CX
 	JZ      done
-	MOVQ    $+1, SI
-	SHLQ    CL, SI
-	DECQ    SI
-	KMOVW   SI, K1
+	MOVQ    $+1, DX
+	SHLQ    CL, DX
+	DECQ    DX
+	KMOVW   DX, K1
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z9, Z9, Z9
-	MOVQ    rows+24(FP), SI
-	MOVQ    DX, CX
-	TESTQ   SI, SI
-	JZ      tailStore
+	MOVQ    a+8(FP), CX
+	ADDQ    AX, CX
+	MOVQ    rows+24(FP), DX
+	MOVQ    stride+16(FP), BX
+	SHLQ    $0x02, BX
+	TESTQ   DX, DX
+	JZ      tailEnd
 	PCALIGN $0x20
 
 tailRows:
@@ -3444,14 +3450,595 @@ tailRows:
 	VADDPD        Z1, Z8, Z8
 	VADDPD        Z0, Z9, Z9
 	ADDQ          BX, CX
-	DECQ          SI
+	DECQ          DX
 	JNZ           tailRows
 
-tailStore:
-	VMOVUPS Z8, (AX)
-	VMOVUPS Z9, 64(AX)
+tailEnd:
+	MOVQ    acc+0(FP), CX
+	VMOVUPS Z8, (CX)(AX*2)
+	VMOVUPS Z9, 64(CX)(AX*2)
+	ADDQ    $+64, AX
+
+done:
+	VZEROUPPER
+	RET
+
+// func columnSquaresF32AVX512(acc *float64, a *float32, mean *float64, stride int, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·columnSquaresF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ n+40(FP), CX
+	MOVQ $+0, AX
+	SUBQ $+32, CX
+	JL   single
+
+strip:
+	MOVQ    mean+16(FP), DX
+	VMOVUPS (DX)(AX*2), Z0
+	VMOVUPS 64(DX)(AX*2), Z1
+	VMOVUPS 128(DX)(AX*2), Z2
+	VMOVUPS 192(DX)(AX*2), Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    rows+32(FP), BX
+	MOVQ    stride+24(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VCVTPS2PD   (DX), Z8
+	VCVTPS2PD   32(DX), Z9
+	VSUBPD      Z0, Z8, Z8
+	VFMADD231PD Z8, Z8, Z4
+	VSUBPD      Z1, Z9, Z9
+	VFMADD231PD Z9, Z9, Z5
+	VCVTPS2PD   64(DX), Z8
+	VCVTPS2PD   96(DX), Z9
+	VSUBPD      Z2, Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+	VSUBPD      Z3, Z9, Z9
+	VFMADD231PD Z9, Z9, Z7
+	ADDQ        SI, DX
+	DECQ        BX
+	JNZ         stripRows
+
+stripEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Z4, (DX)(AX*2)
+	VMOVUPS Z5, 64(DX)(AX*2)
+	VMOVUPS Z6, 128(DX)(AX*2)
+	VMOVUPS Z7, 192(DX)(AX*2)
 	ADDQ    $+128, AX
-	ADDQ    $+64, DX
+	SUBQ    $+32, CX
+	JGE     strip
+
+single:
+	ADDQ    $+16, CX
+	JL      tail
+	MOVQ    mean+16(FP), DX
+	VMOVUPS (DX)(AX*2), Z0
+	VMOVUPS 64(DX)(AX*2), Z1
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    rows+32(FP), BX
+	MOVQ    stride+24(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VCVTPS2PD   (DX), Z2
+	VCVTPS2PD   32(DX), Z3
+	VSUBPD      Z0, Z2, Z2
+	VFMADD231PD Z2, Z2, Z10
+	VSUBPD      Z1, Z3, Z3
+	VFMADD231PD Z3, Z3, Z11
+	ADDQ        SI, DX
+	DECQ        BX
+	JNZ         singleRows
+
+singleEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Z10, (DX)(AX*2)
+	VMOVUPS Z11, 64(DX)(AX*2)
+	ADDQ    $+64, AX
+	SUBQ    $+16, CX
+
+tail:
+	ADDQ    $+16, CX
+	JZ      done
+	MOVQ    $+1, DX
+	SHLQ    CL, DX
+	DECQ    DX
+	KMOVW   DX, K1
+	MOVQ    mean+16(FP), CX
+	VMOVUPS (CX)(AX*2), Z0
+	VMOVUPS 64(CX)(AX*2), Z1
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	MOVQ    a+8(FP), CX
+	ADDQ    AX, CX
+	MOVQ    rows+32(FP), DX
+	MOVQ    stride+24(FP), BX
+	SHLQ    $0x02, BX
+	TESTQ   DX, DX
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMOVUPS.Z     (CX), K1, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VSUBPD        Z0, Z3, Z3
+	VFMADD231PD   Z3, Z3, Z12
+	VSUBPD        Z1, Z2, Z2
+	VFMADD231PD   Z2, Z2, Z13
+	ADDQ          BX, CX
+	DECQ          DX
+	JNZ           tailRows
+
+tailEnd:
+	MOVQ    acc+0(FP), CX
+	VMOVUPS Z12, (CX)(AX*2)
+	VMOVUPS Z13, 64(CX)(AX*2)
+	ADDQ    $+64, AX
+
+done:
+	VZEROUPPER
+	RET
+
+// func columnProductsF32AVX512(acc *float64, a *float32, b *float32, mean *float64, stride int, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·columnProductsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ n+48(FP), CX
+	MOVQ $+0, AX
+	SUBQ $+32, CX
+	JL   single
+
+strip:
+	MOVQ    mean+24(FP), DX
+	VMOVUPS (DX)(AX*2), Z0
+	VMOVUPS 64(DX)(AX*2), Z1
+	VMOVUPS 128(DX)(AX*2), Z2
+	VMOVUPS 192(DX)(AX*2), Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    AX, BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+32(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VCVTPS2PD   (DX), Z8
+	VCVTPS2PD   32(DX), Z9
+	VCVTPS2PD   (BX), Z10
+	VCVTPS2PD   32(BX), Z11
+	VSUBPD      Z0, Z10, Z10
+	VFMADD231PD Z8, Z10, Z4
+	VSUBPD      Z1, Z11, Z11
+	VFMADD231PD Z9, Z11, Z5
+	VCVTPS2PD   64(DX), Z8
+	VCVTPS2PD   96(DX), Z9
+	VCVTPS2PD   64(BX), Z10
+	VCVTPS2PD   96(BX), Z11
+	VSUBPD      Z2, Z10, Z10
+	VFMADD231PD Z8, Z10, Z6
+	VSUBPD      Z3, Z11, Z11
+	VFMADD231PD Z9, Z11, Z7
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         stripRows
+
+stripEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Z4, (DX)(AX*2)
+	VMOVUPS Z5, 64(DX)(AX*2)
+	VMOVUPS Z6, 128(DX)(AX*2)
+	VMOVUPS Z7, 192(DX)(AX*2)
+	ADDQ    $+128, AX
+	SUBQ    $+32, CX
+	JGE     strip
+
+single:
+	ADDQ    $+16, CX
+	JL      tail
+	MOVQ    mean+24(FP), DX
+	VMOVUPS (DX)(AX*2), Z0
+	VMOVUPS 64(DX)(AX*2), Z1
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    AX, BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+32(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VCVTPS2PD   (DX), Z2
+	VCVTPS2PD   32(DX), Z3
+	VCVTPS2PD   (BX), Z4
+	VCVTPS2PD   32(BX), Z5
+	VSUBPD      Z0, Z4, Z4
+	VFMADD231PD Z2, Z4, Z12
+	VSUBPD      Z1, Z5, Z5
+	VFMADD231PD Z3, Z5, Z13
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         singleRows
+
+singleEnd:
+	MOVQ    acc+0(FP), DX
+	VMOVUPS Z12, (DX)(AX*2)
+	VMOVUPS Z13, 64(DX)(AX*2)
+	ADDQ    $+64, AX
+	SUBQ    $+16, CX
+
+tail:
+	ADDQ    $+16, CX
+	JZ      done
+	MOVQ    $+1, DX
+	SHLQ    CL, DX
+	DECQ    DX
+	KMOVW   DX, K1
+	MOVQ    mean+24(FP), CX
+	VMOVUPS (CX)(AX*2), Z0
+	VMOVUPS 64(CX)(AX*2), Z1
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	MOVQ    a+8(FP), CX
+	ADDQ    AX, CX
+	MOVQ    b+16(FP), DX
+	ADDQ    AX, DX
+	MOVQ    rows+40(FP), BX
+	MOVQ    stride+32(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMOVUPS.Z     (CX), K1, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VMOVUPS.Z     (DX), K1, Z4
+	VCVTPS2PD     Y4, Z5
+	VEXTRACTF64X4 $0x01, Z4, Y4
+	VCVTPS2PD     Y4, Z4
+	VSUBPD        Z0, Z5, Z5
+	VFMADD231PD   Z3, Z5, Z14
+	VSUBPD        Z1, Z4, Z4
+	VFMADD231PD   Z2, Z4, Z15
+	ADDQ          SI, CX
+	ADDQ          SI, DX
+	DECQ          BX
+	JNZ           tailRows
+
+tailEnd:
+	MOVQ    acc+0(FP), CX
+	VMOVUPS Z14, (CX)(AX*2)
+	VMOVUPS Z15, 64(CX)(AX*2)
+	ADDQ    $+64, AX
+
+done:
+	VZEROUPPER
+	RET
+
+// func normaliseF32AVX512(dst *float32, a *float32, hi *float32, lo *float32, scale *float32, bias *float32, stride int, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·normaliseF32AVX512(SB), NOSPLIT, $0-72
+	MOVQ n+64(FP), CX
+	MOVQ $+0, AX
+	SUBQ $+32, CX
+	JL   single
+
+strip:
+	MOVQ    hi+16(FP), DX
+	VMOVUPS (DX)(AX*1), Z0
+	VMOVUPS 64(DX)(AX*1), Z1
+	MOVQ    lo+24(FP), DX
+	VMOVUPS (DX)(AX*1), Z2
+	VMOVUPS 64(DX)(AX*1), Z3
+	MOVQ    scale+32(FP), DX
+	VMOVUPS (DX)(AX*1), Z4
+	VMOVUPS 64(DX)(AX*1), Z5
+	MOVQ    bias+40(FP), DX
+	VMOVUPS (DX)(AX*1), Z6
+	VMOVUPS 64(DX)(AX*1), Z7
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    dst+0(FP), BX
+	ADDQ    AX, BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+48(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VMOVUPS     (DX), Z8
+	VSUBPS      Z0, Z8, Z8
+	VSUBPS      Z2, Z8, Z8
+	VFMADD213PS Z6, Z4, Z8
+	VMOVUPS     Z8, (BX)
+	VMOVUPS     64(DX), Z8
+	VSUBPS      Z1, Z8, Z8
+	VSUBPS      Z3, Z8, Z8
+	VFMADD213PS Z7, Z5, Z8
+	VMOVUPS     Z8, 64(BX)
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         stripRows
+
+stripEnd:
+	ADDQ $+128, AX
+	SUBQ $+32, CX
+	JGE  strip
+
+single:
+	ADDQ    $+16, CX
+	JL      tail
+	MOVQ    hi+16(FP), DX
+	VMOVUPS (DX)(AX*1), Z0
+	MOVQ    lo+24(FP), DX
+	VMOVUPS (DX)(AX*1), Z1
+	MOVQ    scale+32(FP), DX
+	VMOVUPS (DX)(AX*1), Z2
+	MOVQ    bias+40(FP), DX
+	VMOVUPS (DX)(AX*1), Z3
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    dst+0(FP), BX
+	ADDQ    AX, BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+48(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VMOVUPS     (DX), Z4
+	VSUBPS      Z0, Z4, Z4
+	VSUBPS      Z1, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VMOVUPS     Z4, (BX)
+	ADDQ        DI, DX
+	ADDQ        DI, BX
+	DECQ        SI
+	JNZ         singleRows
+
+singleEnd:
+	ADDQ $+64, AX
+	SUBQ $+16, CX
+
+tail:
+	ADDQ    $+16, CX
+	JZ      done
+	MOVQ    $+1, DX
+	SHLQ    CL, DX
+	DECQ    DX
+	KMOVW   DX, K1
+	MOVQ    hi+16(FP), CX
+	VMOVUPS (CX)(AX*1), Z0
+	MOVQ    lo+24(FP), CX
+	VMOVUPS (CX)(AX*1), Z1
+	MOVQ    scale+32(FP), CX
+	VMOVUPS (CX)(AX*1), Z2
+	MOVQ    bias+40(FP), CX
+	VMOVUPS (CX)(AX*1), Z3
+	MOVQ    a+8(FP), CX
+	ADDQ    AX, CX
+	MOVQ    dst+0(FP), DX
+	ADDQ    AX, DX
+	MOVQ    rows+56(FP), BX
+	MOVQ    stride+48(FP), SI
+	SHLQ    $0x02, SI
+	TESTQ   BX, BX
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMOVUPS.Z   (CX), K1, Z4
+	VSUBPS      Z0, Z4, Z4
+	VSUBPS      Z1, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VMOVUPS     Z4, K1, (DX)
+	ADDQ        SI, CX
+	ADDQ        SI, DX
+	DECQ        BX
+	JNZ         tailRows
+
+tailEnd:
+	ADDQ $+64, AX
+
+done:
+	VZEROUPPER
+	RET
+
+// func normaliseGradF32AVX512(dst *float32, a *float32, b *float32, hi *float32, lo *float32, scale *float32, shift *float32, slope *float32, stride int, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·normaliseGradF32AVX512(SB), NOSPLIT, $0-88
+	MOVQ n+80(FP), CX
+	MOVQ $+0, AX
+	SUBQ $+32, CX
+	JL   single
+
+strip:
+	MOVQ    hi+24(FP), DX
+	VMOVUPS (DX)(AX*1), Z0
+	VMOVUPS 64(DX)(AX*1), Z1
+	MOVQ    lo+32(FP), DX
+	VMOVUPS (DX)(AX*1), Z2
+	VMOVUPS 64(DX)(AX*1), Z3
+	MOVQ    scale+40(FP), DX
+	VMOVUPS (DX)(AX*1), Z4
+	VMOVUPS 64(DX)(AX*1), Z5
+	MOVQ    shift+48(FP), DX
+	VMOVUPS (DX)(AX*1), Z6
+	VMOVUPS 64(DX)(AX*1), Z7
+	MOVQ    slope+56(FP), DX
+	VMOVUPS (DX)(AX*1), Z8
+	VMOVUPS 64(DX)(AX*1), Z9
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    AX, BX
+	MOVQ    dst+0(FP), SI
+	ADDQ    AX, SI
+	MOVQ    rows+72(FP), DI
+	MOVQ    stride+64(FP), R8
+	SHLQ    $0x02, R8
+	TESTQ   DI, DI
+	JZ      stripEnd
+	PCALIGN $0x20
+
+stripRows:
+	VMOVUPS      (DX), Z10
+	VMOVUPS      (BX), Z11
+	VSUBPS       Z0, Z11, Z11
+	VSUBPS       Z2, Z11, Z11
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z11, Z10
+	VMULPS       Z4, Z10, Z10
+	VMOVUPS      Z10, (SI)
+	VMOVUPS      64(DX), Z10
+	VMOVUPS      64(BX), Z11
+	VSUBPS       Z1, Z11, Z11
+	VSUBPS       Z3, Z11, Z11
+	VSUBPS       Z7, Z10, Z10
+	VFNMADD231PS Z9, Z11, Z10
+	VMULPS       Z5, Z10, Z10
+	VMOVUPS      Z10, 64(SI)
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	DECQ         DI
+	JNZ          stripRows
+
+stripEnd:
+	ADDQ $+128, AX
+	SUBQ $+32, CX
+	JGE  strip
+
+single:
+	ADDQ    $+16, CX
+	JL      tail
+	MOVQ    hi+24(FP), DX
+	VMOVUPS (DX)(AX*1), Z0
+	MOVQ    lo+32(FP), DX
+	VMOVUPS (DX)(AX*1), Z1
+	MOVQ    scale+40(FP), DX
+	VMOVUPS (DX)(AX*1), Z2
+	MOVQ    shift+48(FP), DX
+	VMOVUPS (DX)(AX*1), Z3
+	MOVQ    slope+56(FP), DX
+	VMOVUPS (DX)(AX*1), Z4
+	MOVQ    a+8(FP), DX
+	ADDQ    AX, DX
+	MOVQ    b+16(FP), BX
+	ADDQ    AX, BX
+	MOVQ    dst+0(FP), SI
+	ADDQ    AX, SI
+	MOVQ    rows+72(FP), DI
+	MOVQ    stride+64(FP), R8
+	SHLQ    $0x02, R8
+	TESTQ   DI, DI
+	JZ      singleEnd
+	PCALIGN $0x20
+
+singleRows:
+	VMOVUPS      (DX), Z5
+	VMOVUPS      (BX), Z6
+	VSUBPS       Z0, Z6, Z6
+	VSUBPS       Z1, Z6, Z6
+	VSUBPS       Z3, Z5, Z5
+	VFNMADD231PS Z4, Z6, Z5
+	VMULPS       Z2, Z5, Z5
+	VMOVUPS      Z5, (SI)
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	DECQ         DI
+	JNZ          singleRows
+
+singleEnd:
+	ADDQ $+64, AX
+	SUBQ $+16, CX
+
+tail:
+	ADDQ    $+16, CX
+	JZ      done
+	MOVQ    $+1, DX
+	SHLQ    CL, DX
+	DECQ    DX
+	KMOVW   DX, K1
+	MOVQ    hi+24(FP), CX
+	VMOVUPS (CX)(AX*1), Z0
+	MOVQ    lo+32(FP), CX
+	VMOVUPS (CX)(AX*1), Z1
+	MOVQ    scale+40(FP), CX
+	VMOVUPS (CX)(AX*1), Z2
+	MOVQ    shift+48(FP), CX
+	VMOVUPS (CX)(AX*1), Z3
+	MOVQ    slope+56(FP), CX
+	VMOVUPS (CX)(AX*1), Z4
+	MOVQ    a+8(FP), CX
+	ADDQ    AX, CX
+	MOVQ    b+16(FP), DX
+	ADDQ    AX, DX
+	MOVQ    dst+0(FP), BX
+	ADDQ    AX, BX
+	MOVQ    rows+72(FP), SI
+	MOVQ    stride+64(FP), DI
+	SHLQ    $0x02, DI
+	TESTQ   SI, SI
+	JZ      tailEnd
+	PCALIGN $0x20
+
+tailRows:
+	VMOVUPS.Z    (CX), K1, Z5
+	VMOVUPS.Z    (DX), K1, Z6
+	VSUBPS       Z0, Z6, Z6
+	VSUBPS       Z1, Z6, Z6
+	VSUBPS       Z3, Z5, Z5
+	VFNMADD231PS Z4, Z6, Z5
+	VMULPS       Z2, Z5, Z5
+	VMOVUPS      Z5, K1, (BX)
+	ADDQ         DI, CX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	DECQ         SI
+	JNZ          tailRows
+
+tailEnd:
+	ADDQ $+64, AX
 
 done:
 	VZEROUPPER
