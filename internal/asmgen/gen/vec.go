@@ -66,6 +66,7 @@ func (g *gen) vecKernels() {
 		g.compareBytes(c.name, c.pred)
 	}
 	g.where()
+	g.casts()
 	g.stream()
 	g.pack(g.Lanes)
 	g.philox()

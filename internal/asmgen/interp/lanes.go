@@ -1,8 +1,11 @@
 package interp
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
+
+	"github.com/cortado-ml/cortado/tensor"
 )
 
 // laneOpcodes select lanes, widen them and narrow them.
@@ -59,6 +62,37 @@ var laneOpcodes = map[string]operation{
 	"VSUBPD":        doubles(false, func(b, a, _ float64) float64 { return a - b }),
 	"VEXTRACTF128":  extract,
 	"VEXTRACTF64X4": extract,
+	"VPMOVZXWD": func(m *Machine, in *inst) {
+		b := m.bytes(m.address(&in.args[0]), 2*in.args[1].lanes(), read)
+		m.each(in, func(i int) uint32 { return uint32(b[2*i]) | uint32(b[2*i+1])<<8 })
+	},
+	"VPACKUSDW": func(m *Machine, in *inst) { // of 128 bits: four words of the second operand, then four of the first
+		b, a := m.vector(&in.args[0], 4), m.vector(&in.args[1], 4)
+		sat := func(x uint32) uint32 { return uint32(max(0, min(0xffff, int32(x)))) }
+		if in.args[2].lanes() != 4 {
+			failf("only 128 bits are known")
+		}
+		m.each(in, func(i int) uint32 {
+			v := &a
+			if i > 1 {
+				v = &b
+			}
+			return sat(v[i%2*2]) | sat(v[i%2*2+1])<<16
+		})
+	},
+	"VPMOVDW": func(m *Machine, in *inst) { m.storeWords(in, 0, func(x uint32) uint16 { return uint16(x) }) },
+	"VCVTPS2PH": func(m *Machine, in *inst) {
+		if in.args[0].imm != 0 {
+			failf("only rounding to nearest even is known")
+		}
+		m.storeWords(in, 1, func(x uint32) uint16 { return uint16(tensor.ToFloat16(math.Float32frombits(x))) })
+	},
+	"VCVTPH2PS": func(m *Machine, in *inst) {
+		b := m.bytes(m.address(&in.args[0]), 2*in.args[1].lanes(), read)
+		m.each(in, func(i int) uint32 {
+			return math.Float32bits(tensor.Float16(uint16(b[2*i]) | uint16(b[2*i+1])<<8).Float32())
+		})
+	},
 	"VPMOVZXBD": func(m *Machine, in *inst) {
 		b := m.bytes(m.address(&in.args[0]), in.args[1].lanes(), read)
 		m.each(in, func(i int) uint32 { return uint32(b[i]) })
@@ -143,6 +177,16 @@ func extract(m *Machine, in *inst) {
 	a := m.vector(&in.args[1], in.args[1].lanes())
 	from := int(in.args[0].imm) * in.args[2].lanes()
 	m.each(in, func(i int) uint32 { return a[from+i] })
+}
+
+// storeWords stores f of each lane of an operand, in memory.
+func (m *Machine) storeWords(in *inst, operand int, f func(x uint32) uint16) {
+	src := &in.args[operand]
+	v := m.vector(src, src.lanes())
+	b := m.bytes(m.address(&in.args[operand+1]), 2*src.lanes(), write)
+	for i := range src.lanes() {
+		binary.LittleEndian.PutUint16(b[2*i:], f(v[i]))
+	}
 }
 
 // quads runs f on the 64-bit lanes of two sources.

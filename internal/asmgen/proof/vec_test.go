@@ -11,6 +11,7 @@ import (
 	"github.com/cortado-ml/cortado/internal/asmgen/interp"
 	"github.com/cortado-ml/cortado/internal/exact"
 	"github.com/cortado-ml/cortado/internal/philox"
+	"github.com/cortado-ml/cortado/tensor"
 )
 
 // lengths has whole vectors, pairs of them and tails, at every level.
@@ -463,4 +464,57 @@ func TestVecTranspose(t *testing.T) {
 			equal(t, fmt.Sprintf("transpose of %d", k), dst.Floats(), want)
 		}
 	})
+}
+
+// TestVecCast compares with package tensor, on all kinds of values: ties, subnormals, what overflows, NaN.
+func TestVecCast(t *testing.T) {
+	word := func(f func(x float32) uint16) func(b []byte) []byte {
+		return func(b []byte) []byte {
+			return binary.LittleEndian.AppendUint16(nil, f(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+		}
+	}
+	single := func(f func(b []byte) float32) func(b []byte) []byte {
+		return func(b []byte) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(f(b))) }
+	}
+	for name, c := range map[string]struct {
+		from, to int // sizes
+		f        func(b []byte) []byte
+	}{
+		"bf16ToF32": {2, 4, single(func(b []byte) float32 { return tensor.BFloat16(binary.LittleEndian.Uint16(b)).Float32() })},
+		"f16ToF32":  {2, 4, single(func(b []byte) float32 { return tensor.Float16(binary.LittleEndian.Uint16(b)).Float32() })},
+		"u8ToF32":   {1, 4, single(func(b []byte) float32 { return float32(b[0]) })},
+		"f32ToBF16": {4, 2, word(func(x float32) uint16 { return uint16(tensor.ToBFloat16(x)) })},
+		"f32ToF16":  {4, 2, word(func(x float32) uint16 { return uint16(tensor.ToFloat16(x)) })},
+	} {
+		atLevels(t, func(t *testing.T, isa gen.ISA) {
+			p := program(t, "vec", isa, name)
+			r := rand.New(rand.NewPCG(1, 2))
+			for trial := range 60 {
+				n := (1 + trial%3) * isa.Lanes
+				var m interp.Machine
+				a, dst := m.Region("a", c.from*n), m.Region("dst", c.to*n)
+				a.Allow(0, c.from*n, true, false)
+				dst.Allow(0, c.to*n, false, true)
+				for i := range a.Data {
+					a.Data[i] = byte(r.Uint32())
+				}
+				if c.from == 4 {
+					for i := range n {
+						x := specials[(i+trial)%len(specials)]
+						if (i+trial)%3 > 0 { // near float16's range, often halfway between two of its values
+							x = math.Float32frombits(r.Uint32()&0x8fffffff>>13<<13 | uint32(0x33+r.IntN(0x16))<<23&0x7f800000)
+						}
+						binary.LittleEndian.PutUint32(a.Data[4*i:], math.Float32bits(x)|uint32(trial%2))
+					}
+				}
+				run(t, name, p, &m, at(dst), at(a), n)
+				for i := range n {
+					from := a.Data[c.from*i : c.from*(i+1)]
+					if got, want := dst.Data[c.to*i:c.to*(i+1)], c.f(from); string(got) != string(want) {
+						t.Fatalf("%s of %x is %x, want %x", name, from, got, want)
+					}
+				}
+			}
+		})
+	}
 }

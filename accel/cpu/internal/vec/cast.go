@@ -7,6 +7,40 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+// castAt prefers the kernels of a level.
+func castAt(k *table[float32], from, to tensor.DType) kernel {
+	rest := castKernel(from, to)
+	switch [2]tensor.DType{from, to} {
+	case [2]tensor.DType{tensor.F32, tensor.BF16}:
+		return wholeCast(k.casts.f32ToBF16, k.lanes, rest)
+	case [2]tensor.DType{tensor.BF16, tensor.F32}:
+		return wholeCast(k.casts.bf16ToF32, k.lanes, rest)
+	case [2]tensor.DType{tensor.F32, tensor.F16}:
+		return wholeCast(k.casts.f32ToF16, k.lanes, rest)
+	case [2]tensor.DType{tensor.F16, tensor.F32}:
+		return wholeCast(k.casts.f16ToF32, k.lanes, rest)
+	case [2]tensor.DType{tensor.U8, tensor.F32}:
+		return wholeCast(k.casts.u8ToF32, k.lanes, rest)
+	}
+	return rest
+}
+
+// wholeCast converts whole vectors with one kernel and what remains with another.
+func wholeCast[D, S any](f func(dst *D, a *S, n int), lanes int, rest kernel) kernel {
+	if f == nil {
+		return rest
+	}
+	return func(c *call) {
+		if whole := c.n - c.n%lanes; whole > 0 {
+			f((*D)(c.dst), (*S)(c.src[0]), whole)
+			c.skip(whole, int(unsafe.Sizeof(*new(D))), int(unsafe.Sizeof(*new(S))), 0, 0)
+		}
+		if c.n > 0 {
+			rest(c)
+		}
+	}
+}
+
 // castKernel converts between types, as tensor.Tensor.Set and SetInt do. Pairs that training meets have a loop of their own.
 func castKernel(from, to tensor.DType) kernel {
 	switch [2]tensor.DType{from, to} {

@@ -30,6 +30,7 @@ type table[T float] struct {
 	unary   [numOps]func(dst, a *T, n int)
 	binary  [numOps]func(dst, a, b *T, aStep, bStep, n int)
 	compare [numOps]func(dst *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes
+	casts   casts
 	mulAdd  func(dst, a, b, c *T, aStep, bStep, cStep, n int)
 	mulSub  func(dst, a, b, c *T, aStep, bStep, cStep, n int)
 	where   func(dst *T, c *uint8, a, b *T, aStep, bStep, n int) // n is a multiple of lanes; nil for the plain loop
@@ -66,6 +67,13 @@ type table[T float] struct {
 	normaliseGrad func(dst, a, b, hi, lo, scale, shift, slope *T, stride, rows, n int)
 }
 
+// casts has conversions of whole vectors; nil for the plain loop.
+type casts struct {
+	bf16ToF32, f16ToF32 func(dst *float32, a *uint16, n int)
+	f32ToBF16, f32ToF16 func(dst *uint16, a *float32, n int)
+	u8ToF32             func(dst *float32, a *uint8, n int)
+}
+
 // maxLanes is the most partial results that a reduction gives.
 const maxLanes = 16
 
@@ -86,7 +94,7 @@ func lookup(l isa.Level, in *Instr, args [3]tensor.DType) kernel {
 	case constant:
 		return constantKernel(in.DType)
 	case conversion:
-		return castKernel(t, in.DType)
+		return castAt(f32At(l), t, in.DType)
 	case selection:
 		return whereKernel(l, args[1])
 	case random:

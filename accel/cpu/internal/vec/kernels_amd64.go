@@ -12,6 +12,7 @@ func override(l isa.Level, t *table[float32]) {
 		t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32AVX512, subF32AVX512, mulF32AVX512, divF32AVX512
 		t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32AVX512, maxF32AVX512, reluGradF32AVX512
 		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX512, leF32AVX512, eqF32AVX512, neF32AVX512
+		t.casts = casts{bf16ToF32AVX512, f16ToF32AVX512, f32ToBF16AVX512, f32ToF16AVX512, u8ToF32AVX512}
 		t.mulAdd, t.mulSub = mulAddF32AVX512, mulSubF32AVX512
 		t.where, t.stream, t.fence = whereF32AVX512, streamAVX512, fenceAVX512
 		t.philox, t.unit, t.dropout = philoxAVX512, unitF32AVX512, dropoutF32AVX512
@@ -27,6 +28,7 @@ func override(l isa.Level, t *table[float32]) {
 		t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32AVX2, subF32AVX2, mulF32AVX2, divF32AVX2
 		t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32AVX2, maxF32AVX2, reluGradF32AVX2
 		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX2, leF32AVX2, eqF32AVX2, neF32AVX2
+		t.casts = casts{bf16ToF32AVX2, f16ToF32AVX2, f32ToBF16AVX2, f32ToF16AVX2, u8ToF32AVX2}
 		t.mulAdd, t.mulSub = mulAddF32AVX2, mulSubF32AVX2
 		t.where, t.stream, t.fence = whereF32AVX2, streamAVX2, fenceAVX2
 		t.philox, t.unit, t.dropout = philoxAVX2, unitF32AVX2, dropoutF32AVX2

@@ -117,6 +117,31 @@ func neF32AVX2(dst *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 //go:noescape
 func whereF32AVX2(dst *float32, c *uint8, a *float32, b *float32, aStep int, bStep int, n int)
 
+// bf16ToF32AVX2 converts bfloat16, exactly. n is a multiple of the lanes.
+//
+//go:noescape
+func bf16ToF32AVX2(dst *float32, a *uint16, n int)
+
+// f16ToF32AVX2 converts float16, exactly. n is a multiple of the lanes.
+//
+//go:noescape
+func f16ToF32AVX2(dst *float32, a *uint16, n int)
+
+// u8ToF32AVX2 converts bytes, exactly. n is a multiple of the lanes.
+//
+//go:noescape
+func u8ToF32AVX2(dst *float32, a *uint8, n int)
+
+// f32ToBF16AVX2 rounds to bfloat16, to nearest even; NaN stays NaN. n is a multiple of the lanes.
+//
+//go:noescape
+func f32ToBF16AVX2(dst *uint16, a *float32, n int)
+
+// f32ToF16AVX2 rounds to float16, to nearest even; NaN stays NaN. n is a multiple of the lanes.
+//
+//go:noescape
+func f32ToF16AVX2(dst *uint16, a *float32, n int)
+
 // streamAVX2 copies n bytes past the caches; before anybody else may read them, fence must run. dst is aligned to 64 bytes and n is a multiple of 64.
 //
 //go:noescape

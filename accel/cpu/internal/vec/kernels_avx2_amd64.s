@@ -2230,6 +2230,133 @@ loop:
 	VZEROUPPER
 	RET
 
+// func bf16ToF32AVX2(dst *float32, a *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·bf16ToF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVZXWD (CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $+16, CX
+	ADDQ      $+32, AX
+	SUBQ      $+8, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func f16ToF32AVX2(dst *float32, a *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·f16ToF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VCVTPH2PS (CX), Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $+16, CX
+	ADDQ      $+32, AX
+	SUBQ      $+8, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func u8ToF32AVX2(dst *float32, a *uint8, n int)
+// Requires: AVX, AVX2
+TEXT ·u8ToF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVZXBD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $+8, CX
+	ADDQ      $+32, AX
+	SUBQ      $+8, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func f32ToBF16AVX2(dst *uint16, a *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·f32ToBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VMOVUPS      (CX), Y0
+	VPSRLD       $0x10, Y0, Y2
+	VANDPS       c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y1
+	VPADDD       Y2, Y1, Y1
+	VORPS        c00400000<>+0(SB), Y0, Y2
+	VCMPPS       $0x03, Y0, Y0, Y0
+	VBLENDVPS    Y0, Y2, Y1, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X1
+	VMOVUPS      X1, (AX)
+	ADDQ         $+32, CX
+	ADDQ         $+16, AX
+	SUBQ         $+8, DX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+DATA c00000001<>+0(SB)/4, $0x00000001
+DATA c00000001<>+4(SB)/4, $0x00000001
+DATA c00000001<>+8(SB)/4, $0x00000001
+DATA c00000001<>+12(SB)/4, $0x00000001
+DATA c00000001<>+16(SB)/4, $0x00000001
+DATA c00000001<>+20(SB)/4, $0x00000001
+DATA c00000001<>+24(SB)/4, $0x00000001
+DATA c00000001<>+28(SB)/4, $0x00000001
+GLOBL c00000001<>(SB), RODATA|NOPTR, $32
+
+DATA c00007fff<>+0(SB)/4, $0x00007fff
+DATA c00007fff<>+4(SB)/4, $0x00007fff
+DATA c00007fff<>+8(SB)/4, $0x00007fff
+DATA c00007fff<>+12(SB)/4, $0x00007fff
+DATA c00007fff<>+16(SB)/4, $0x00007fff
+DATA c00007fff<>+20(SB)/4, $0x00007fff
+DATA c00007fff<>+24(SB)/4, $0x00007fff
+DATA c00007fff<>+28(SB)/4, $0x00007fff
+GLOBL c00007fff<>(SB), RODATA|NOPTR, $32
+
+DATA c00400000<>+0(SB)/4, $0x00400000
+DATA c00400000<>+4(SB)/4, $0x00400000
+DATA c00400000<>+8(SB)/4, $0x00400000
+DATA c00400000<>+12(SB)/4, $0x00400000
+DATA c00400000<>+16(SB)/4, $0x00400000
+DATA c00400000<>+20(SB)/4, $0x00400000
+DATA c00400000<>+24(SB)/4, $0x00400000
+DATA c00400000<>+28(SB)/4, $0x00400000
+GLOBL c00400000<>(SB), RODATA|NOPTR, $32
+
+// func f32ToF16AVX2(dst *uint16, a *float32, n int)
+// Requires: AVX, F16C
+TEXT ·f32ToF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VMOVUPS   (CX), Y0
+	VCVTPS2PH $0x00, Y0, (AX)
+	ADDQ      $+32, CX
+	ADDQ      $+16, AX
+	SUBQ      $+8, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
 // func streamAVX2(dst *byte, src *byte, n int)
 // Requires: AVX
 TEXT ·streamAVX2(SB), NOSPLIT, $0-24
