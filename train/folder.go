@@ -66,21 +66,24 @@ func (r *run) openFolder(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			release()
-		}
-	}()
-	if err := tryWriting(r.Checkpoint); err != nil {
-		return nil, fmt.Errorf("train: the folder of checkpoints: %w", err)
-	}
-	if r.Resume {
-		return release, r.resume(ctx)
-	}
-	if err := r.setAside(); err != nil {
-		return nil, fmt.Errorf("train: setting the checkpoints of an earlier run aside: %w", err)
+	if err := r.prepareFolder(ctx); err != nil {
+		release()
+		return nil, err
 	}
 	return release, nil
+}
+
+func (r *run) prepareFolder(ctx context.Context) error {
+	if err := tryWriting(r.Checkpoint); err != nil {
+		return fmt.Errorf("train: the folder of checkpoints: %w", err)
+	}
+	if r.Resume {
+		return r.resume(ctx)
+	}
+	if err := r.setAside(); err != nil {
+		return fmt.Errorf("train: setting the checkpoints of an earlier run aside: %w", err)
+	}
+	return nil
 }
 
 // tryWriting finds out now, not when the first checkpoint is due, that a folder cannot be written to. It also removes what killed runs left.

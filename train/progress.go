@@ -14,8 +14,11 @@ import (
 // Progress returns a function for Config.Observe that tells people how a run goes: on a terminal by one line that is written over and over,
 // elsewhere by a plain line now and then; and by a line for each epoch. It keeps to plain text if the environment has NO_COLOR.
 func Progress(w io.Writer) func(Event) {
-	p := &progress{w: w, terminal: isTerminal(w), color: os.Getenv("NO_COLOR") == "", start: time.Now()}
-	return p.observe
+	return newProgress(w).observe
+}
+
+func newProgress(w io.Writer) *progress {
+	return &progress{w: w, terminal: isTerminal(w), color: os.Getenv("NO_COLOR") == "", start: time.Now()}
 }
 
 // isTerminal reports whether w is a device that shows characters to somebody.
