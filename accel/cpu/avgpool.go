@@ -20,7 +20,7 @@ func (c *compiler) avgPool(i int) error {
 		return err
 	}
 	y, done := c.makeImage(out(i, 0))
-	c.emit("average-pool "+c.d.level.String(), avgPoolKernel{p}, []int{i}, []view{all(x)}, []view{all(y)})
+	c.emit("average-pool "+c.d.level.String(), avgPoolKernel{p}, []int{i}, []view{whole(x)}, []view{whole(y)})
 	return done()
 }
 
@@ -44,7 +44,7 @@ func (c *compiler) avgPoolGrad(i int) error {
 		return err
 	}
 	dx, done := c.makeImage(out(i, 0))
-	c.emit("average-pool gradient "+c.d.level.String(), avgPoolGradKernel{p}, []int{i}, []view{all(dy)}, []view{all(dx)})
+	c.emit("average-pool gradient "+c.d.level.String(), avgPoolGradKernel{p}, []int{i}, []view{whole(dy)}, []view{whole(dx)})
 	return done()
 }
 
@@ -106,6 +106,6 @@ func (c *compiler) average64(i int, name string, w conv.Window, x, y tensor.Shap
 		}
 		eachWindow(w.SH, w.SW, w.KH, w.KW, w.Top, w.Left, x, y, func(j, r0, r1, c0, c1 int) { each(a, b, j, r0, r1, c0, c1, x.Dim(3)) })
 	})
-	c.emit(name, k, []int{i}, []view{all(v)}, []view{all(c.make(out(i, 0)))})
+	c.emit(name, k, []int{i}, []view{whole(v)}, []view{whole(c.make(out(i, 0)))})
 	return nil
 }

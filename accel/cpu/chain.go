@@ -156,7 +156,7 @@ func (w *chainWriter) input(n *accel.Node, x int, e ops.Edge) error {
 			return err
 		}
 		w.p.Inputs = append(w.p.Inputs, vec.Input{DType: spec.DType, Strides: strides})
-		w.add(e, all(v), strides == dense(w.p.Shape))
+		w.add(e, whole(v), strides == dense(w.p.Shape))
 		return nil
 	}
 	v, err := w.c.need(e)
@@ -164,7 +164,7 @@ func (w *chainWriter) input(n *accel.Node, x int, e ops.Edge) error {
 		return err
 	}
 	w.p.Input(spec.DType, spec.Shape)
-	w.add(e, all(v), spec.Shape == w.k.shape)
+	w.add(e, whole(v), spec.Shape == w.k.shape)
 	return nil
 }
 
@@ -214,10 +214,10 @@ func (w *chainWriter) emit() error {
 			v := c.scratch(w.layout.bytes())
 			c.blocked[e] = v
 			blocked = append(blocked, v)
-			out = append(out, all(v))
+			out = append(out, whole(v))
 			continue
 		}
-		out = append(out, all(c.make(e)))
+		out = append(out, whole(c.make(e)))
 	}
 	if len(out) == 0 {
 		return nil

@@ -106,7 +106,7 @@ func (c *compiler) deliver(j int, e ops.Edge) error {
 		return err
 	}
 	if v != c.p.outputs[j] {
-		c.emit("copy", moveKernel{}, []int{int(e.Node)}, []view{all(v)}, []view{all(c.p.outputs[j])})
+		c.emit("copy", moveKernel{}, []int{int(e.Node)}, []view{whole(v)}, []view{whole(c.p.outputs[j])})
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (c *compiler) scratch(bytes int) *value {
 	return &value{kind: inArena, bytes: bytes, first: -1}
 }
 
-// all is the whole of a value.
-func all(v *value) view { return view{value: v, bytes: v.bytes} }
+// whole is all of a value.
+func whole(v *value) view { return view{value: v, bytes: v.bytes} }
 
 // emit appends a step.
 func (c *compiler) emit(name string, k kernel, nodes []int, in, out []view) {
@@ -176,24 +176,33 @@ func (c *compiler) emit(name string, k kernel, nodes []int, in, out []view) {
 	})
 }
 
+// views are values, each got the same way, as operands.
+func views(get func(ops.Edge) (*value, error), list ...ops.Edge) ([]view, error) {
+	all := make([]view, len(list))
+	for i, e := range list {
+		v, err := get(e)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = whole(v)
+	}
+	return all, nil
+}
+
 // simple emits a step whose operands are the node's, in plain memory. Outputs that nobody uses are none.
 func (c *compiler) simple(i int, name string, k kernel) error {
 	n := &c.g.Nodes[i]
-	in := make([]view, len(n.In))
-	for x, e := range n.In {
-		v, err := c.need(e)
-		if err != nil {
-			return err
-		}
-		in[x] = all(v)
+	in, err := views(c.need, n.In...)
+	if err != nil {
+		return err
 	}
-	out := make([]view, len(n.Out))
+	outs := make([]view, len(n.Out))
 	for x := range n.Out {
-		if e := (ops.Edge{Node: uint32(i), Out: uint16(x)}); c.used(e) {
-			out[x] = all(c.make(e))
+		if e := out(i, x); c.used(e) {
+			outs[x] = whole(c.make(e))
 		}
 	}
-	c.emit(name, k, []int{i}, in, out)
+	c.emit(name, k, []int{i}, in, outs)
 	return nil
 }
 
@@ -223,31 +232,11 @@ func (c *compiler) barrier(i int) error {
 // simpleFloat is simple for kernels that take no 16-bit floats: they are converted.
 func (c *compiler) simpleFloat(i int, name string, k kernel) error {
 	n := &c.g.Nodes[i]
-	in := make([]view, len(n.In))
-	for x, e := range n.In {
-		v, err := c.needFloat(e)
-		if err != nil {
-			return err
-		}
-		in[x] = all(v)
+	in, err := views(c.needFloat, n.In...)
+	if err != nil {
+		return err
 	}
-	outs := make([]view, len(n.Out))
-	var rounds []func() error
-	for x := range n.Out {
-		if e := out(i, x); c.used(e) {
-			y, done, err := c.makeFloat(e)
-			if err != nil {
-				return err
-			}
-			outs[x] = all(y)
-			rounds = append(rounds, done)
-		}
-	}
+	outs, done := c.makeFloats(i, 0)
 	c.emit(name, k, []int{i}, in, outs)
-	for _, done := range rounds {
-		if err := done(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return done()
 }

@@ -30,7 +30,7 @@ func (c *compiler) conv(i int) error {
 			if err != nil {
 				return err
 			}
-			in = append(in, all(v))
+			in = append(in, whole(v))
 			nodes, last = append(nodes, add), out(add, 0)
 		}
 		relu, pool, ok := c.poolAfter(last)
@@ -91,7 +91,7 @@ type packer interface {
 // pack emits the conversion of weights.
 func (c *compiler) pack(node int, p packer, w *value) *value {
 	v := c.scratch(4 * p.WeightLen())
-	c.emit("pack weights", packKernel{p}, []int{node}, []view{all(w)}, []view{all(v)})
+	c.emit("pack weights", packKernel{p}, []int{node}, []view{whole(w)}, []view{whole(v)})
 	return v
 }
 
@@ -104,11 +104,11 @@ func (k packKernel) Run(pool *work.Pool, in, out [][]byte) error {
 
 // forward emits a planned convolution. bias is a view or none.
 func (c *compiler) forward(name string, f forwardPlan, nodes []int, last ops.Edge, x, w *value, bias []view, pooled bool) error {
-	in := append([]view{all(x), all(c.pack(nodes[0], f, w))}, bias...)
+	in := append([]view{whole(x), whole(c.pack(nodes[0], f, w))}, bias...)
 	y, done := c.makeImage(last)
-	outs := []view{all(y), all(c.scratch(4 * f.Scratch(c.d.pool.Threads())))}
+	outs := []view{whole(y), whole(c.scratch(4 * f.Scratch(c.d.pool.Threads())))}
 	if pooled {
-		outs = append(outs, all(c.makeWinners(last)))
+		outs = append(outs, whole(c.makeWinners(last)))
 	}
 	c.emit(name+c.d.level.String(), forwardKernel{f}, nodes, in, outs)
 	return done()
@@ -147,7 +147,7 @@ func (c *compiler) convInputGrad(i int) error {
 	}
 	packed := c.pack(i, g, w)
 	dx, done := c.makeImage(out(i, 0))
-	c.emit("conv input gradient "+c.d.level.String(), inputGradKernel{g}, []int{i}, []view{all(dy), all(packed)}, []view{all(dx)})
+	c.emit("conv input gradient "+c.d.level.String(), inputGradKernel{g}, []int{i}, []view{whole(dy), whole(packed)}, []view{whole(dx)})
 	return done()
 }
 
@@ -181,11 +181,8 @@ func (c *compiler) convWeightGrad(i int) error {
 	if err != nil {
 		return err
 	}
-	dw, done, err := c.makeFloat(out(i, 0))
-	if err != nil {
-		return err
-	}
-	c.emit(name+c.d.level.String(), weightGradKernel{g}, []int{i}, []view{all(x), all(dy)}, []view{all(dw), all(c.scratch(4 * g.Scratch()))})
+	dw, done := c.makeFloat(out(i, 0))
+	c.emit(name+c.d.level.String(), weightGradKernel{g}, []int{i}, []view{whole(x), whole(dy)}, []view{whole(dw), whole(c.scratch(4 * g.Scratch()))})
 	return done()
 }
 

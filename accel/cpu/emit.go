@@ -117,7 +117,7 @@ func (c *compiler) constantNode(i int) error {
 // fill writes a constant to memory.
 func (c *compiler) fill(node int, v *value, f ops.FillOp) error {
 	pattern := tensor.Full(tensor.Spec{DType: f.Spec.DType}, f.X.Float()).Bytes()
-	c.emit("fill", fillKernel{pattern}, []int{node}, nil, []view{all(v)})
+	c.emit("fill", fillKernel{pattern}, []int{node}, nil, []view{whole(v)})
 	return nil
 }
 

@@ -75,13 +75,37 @@ func (c *compiler) needFloat(e ops.Edge) (*value, error) {
 
 // makeFloat is memory in which a kernel makes e, in the type in which it computes. done is called when the kernel is emitted: it rounds a
 // 16-bit value.
-func (c *compiler) makeFloat(e ops.Edge) (v *value, done func() error, err error) {
+func (c *compiler) makeFloat(e ops.Edge) (v *value, done func() error) {
 	y, spec := c.make(e), c.spec(e)
 	if !half(spec.DType) {
-		return y, func() error { return nil }, nil
+		return y, func() error { return nil }
 	}
 	f := c.scratch(4 * spec.Shape.Size())
-	return f, func() error { return c.convert(int(e.Node), f, y, spec.Shape, tensor.F32, spec.DType) }, nil
+	return f, func() error { return c.convert(int(e.Node), f, y, spec.Shape, tensor.F32, spec.DType) }
+}
+
+// makeFloats is makeFloat for the outputs of node i from the first one on; those that nobody uses are none.
+func (c *compiler) makeFloats(i, first int) (outs []view, done func() error) {
+	var rounds []func() error
+	for k := first; k < len(c.g.Nodes[i].Out); k++ {
+		if !c.used(out(i, k)) {
+			outs = append(outs, view{})
+			continue
+		}
+		v, round := c.makeFloat(out(i, k))
+		outs, rounds = append(outs, whole(v)), append(rounds, round)
+	}
+	return outs, func() error { return each(rounds) }
+}
+
+// each calls the functions until one fails.
+func each(fs []func() error) error {
+	for _, f := range fs {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // convert emits a cast.
@@ -92,6 +116,6 @@ func (c *compiler) convert(node int, from, to *value, s tensor.Shape, a, b tenso
 	if err != nil {
 		return err
 	}
-	c.emit("chain", chain, []int{node}, []view{all(from)}, []view{all(to)})
+	c.emit("chain", chain, []int{node}, []view{whole(from)}, []view{whole(to)})
 	return nil
 }

@@ -54,7 +54,7 @@ func (c *compiler) image(e ops.Edge) (*value, error) {
 		return nil, err
 	}
 	b := c.scratch(blockedBytes(c.spec(e).Shape))
-	c.emit("to blocked", toBlocked{l}, []int{int(e.Node)}, []view{all(f)}, []view{all(b)})
+	c.emit("to blocked", toBlocked{l}, []int{int(e.Node)}, []view{whole(f)}, []view{whole(b)})
 	return b, nil
 }
 
@@ -72,7 +72,7 @@ func (c *compiler) makeImage(e ops.Edge) (v *value, done func() error) {
 			return err
 		}
 		f := c.scratch(4 * spec.Shape.Size())
-		c.emit("to plain", toPlain{l}, []int{int(e.Node)}, []view{all(b)}, []view{all(f)})
+		c.emit("to plain", toPlain{l}, []int{int(e.Node)}, []view{whole(b)}, []view{whole(f)})
 		return c.convert(int(e.Node), f, c.make(e), spec.Shape, tensor.F32, spec.DType)
 	}
 }

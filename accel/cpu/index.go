@@ -97,11 +97,9 @@ func (c *compiler) topK(i int) error {
 	d := computed(n.Out[0].DType)
 	y, done := c.scratch(n.Out[0].Shape.Size()*d.Size()), func() error { return nil }
 	if c.used(out(i, 0)) {
-		if y, done, err = c.makeFloat(out(i, 0)); err != nil {
-			return err
-		}
+		y, done = c.makeFloat(out(i, 0))
 	}
-	c.emit("top-k", k, []int{i}, []view{all(x)}, []view{all(y), all(c.make(out(i, 1)))})
+	c.emit("top-k", k, []int{i}, []view{whole(x)}, []view{whole(y), whole(c.make(out(i, 1)))})
 	return done()
 }
 

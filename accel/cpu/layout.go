@@ -68,7 +68,7 @@ func (c *compiler) needBlocked(e ops.Edge) (*value, error) {
 		return nil, err
 	}
 	b := c.scratch(blockedBytes(shape))
-	c.emit("to blocked", toBlocked{l}, []int{int(e.Node)}, []view{all(v)}, []view{all(b)})
+	c.emit("to blocked", toBlocked{l}, []int{int(e.Node)}, []view{whole(v)}, []view{whole(b)})
 	c.blocked[e] = b
 	return b, nil
 }
@@ -87,7 +87,7 @@ func (c *compiler) unblock(e ops.Edge) (*value, error) {
 		return nil, err
 	}
 	b, v := c.blocked[e], c.make(e)
-	c.emit("to plain", toPlain{l}, []int{int(e.Node)}, []view{all(b)}, []view{all(v)})
+	c.emit("to plain", toPlain{l}, []int{int(e.Node)}, []view{whole(b)}, []view{whole(v)})
 	return v, nil
 }
 
@@ -178,19 +178,22 @@ func (b *blockedChain) input(c *compiler, e ops.Edge, full tensor.Shape) (*value
 // channels is one number for each channel, with zeros up to a whole block.
 func (c *compiler) channels(e ops.Edge) (*value, error) {
 	v, err := c.need(e)
-	whole := 4 * conv.Block * ((v.bytes/4 + conv.Block - 1) / conv.Block)
-	if err != nil || v.bytes == whole {
-		return v, err
+	if err != nil {
+		return nil, err
 	}
-	w := c.scratch(whole)
-	c.emit("copy", moveKernel{}, []int{int(e.Node)}, []view{all(v)}, []view{all(w)})
+	padded := 4 * conv.Block * ((v.bytes/4 + conv.Block - 1) / conv.Block)
+	if v.bytes == padded {
+		return v, nil
+	}
+	w := c.scratch(padded)
+	c.emit("copy", moveKernel{}, []int{int(e.Node)}, []view{whole(v)}, []view{whole(w)})
 	return w, nil
 }
 
 // clear makes the padding of a result zero again, where the chain may have written other values.
 func (b *blockedChain) clear(c *compiler, nodes []int, v *value) {
 	if !b.keeps {
-		c.emit("clear padding", clearPadding{b.Tensor}, nodes, []view{all(v)}, []view{all(v)})
+		c.emit("clear padding", clearPadding{b.Tensor}, nodes, []view{whole(v)}, []view{whole(v)})
 	}
 }
 

@@ -31,16 +31,12 @@ func (c *compiler) matmul(i int) error {
 			nodes, last = append(nodes, relu), ops.Edge{Node: uint32(relu)}
 		}
 	}
-	in := make([]view, 2, 3)
-	for x, e := range n.In {
-		v, err := c.needFloat(e)
-		if err != nil {
-			return err
-		}
-		in[x] = all(v)
+	in, err := views(c.needFloat, n.In...)
+	if err != nil {
+		return err
 	}
 	if bias != nil {
-		in = append(in, all(bias))
+		in = append(in, whole(bias))
 	}
 	for _, f := range nodes {
 		c.fused[f] = true
@@ -61,11 +57,8 @@ func (c *compiler) matmul(i int) error {
 		}
 		scratch, k = 4*p.Scratch(c.d.pool.Threads()), product32{p}
 	}
-	y, done, err := c.makeFloat(last)
-	if err != nil {
-		return err
-	}
-	c.emit(name+c.d.level.String(), k, nodes, in, []view{all(y), all(c.scratch(scratch))})
+	y, done := c.makeFloat(last)
+	c.emit(name+c.d.level.String(), k, nodes, in, []view{whole(y), whole(c.scratch(scratch))})
 	return done()
 }
 

@@ -83,7 +83,7 @@ func (c *compiler) maxPool(i int) error {
 		return err
 	}
 	y, done := c.makeImage(out(i, 0))
-	c.emit("max-pool "+c.d.level.String(), maxPoolKernel{p}, []int{i}, []view{all(x)}, []view{all(y), all(c.makeWinners(out(i, 0)))})
+	c.emit("max-pool "+c.d.level.String(), maxPoolKernel{p}, []int{i}, []view{whole(x)}, []view{whole(y), whole(c.makeWinners(out(i, 0)))})
 	return done()
 }
 
@@ -118,7 +118,7 @@ func (c *compiler) maxPoolGrad(i int) error {
 		c.fused[mask] = true
 	}
 	dx, done := c.makeImage(last)
-	c.emit("max-pool gradient "+c.d.level.String(), maxPoolGradKernel{p, relu}, nodes, []view{all(dy), all(win)}, []view{all(dx)})
+	c.emit("max-pool gradient "+c.d.level.String(), maxPoolGradKernel{p, relu}, nodes, []view{whole(dy), whole(win)}, []view{whole(dx)})
 	return done()
 }
 
@@ -141,7 +141,7 @@ func (c *compiler) plainWinners(e ops.Edge) (*value, error) {
 	}
 	k := &winnersKernel{op: o, in: images(n.Args[0].Shape), out: images(n.Out[0].Shape)}
 	v := c.make(e)
-	c.emit("indices of winners", k, []int{int(e.Node)}, []view{all(c.winners[e])}, []view{all(v)})
+	c.emit("indices of winners", k, []int{int(e.Node)}, []view{whole(c.winners[e])}, []view{whole(v)})
 	return v, nil
 }
 

@@ -18,7 +18,7 @@ func (c *compiler) move(i int, d tensor.DType, shape tensor.Shape, to *value, ds
 		return err
 	}
 	if shape.Size() > 0 {
-		c.emit("move", k, []int{i}, []view{all(from)}, []view{all(to)})
+		c.emit("move", k, []int{i}, []view{whole(from)}, []view{whole(to)})
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (c *compiler) among(i int, x ops.Bits, dst vec.Layout) error {
 		return err
 	}
 	if s.Size() > 0 { // y is an input too: what the fill wrote must last until here
-		c.emit("move", inside{k}, []int{i}, []view{all(v), all(y)}, []view{all(y)})
+		c.emit("move", inside{k}, []int{i}, []view{whole(v), whole(y)}, []view{whole(y)})
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (k inside) Run(pool *work.Pool, in, out [][]byte) error { return k.Step.Run
 // concat emits each input to its place.
 func (c *compiler) concat(i int) error {
 	n := &c.g.Nodes[i]
-	axis, whole := int(n.Op.(ops.ConcatOp).Axis), n.Out[0].Shape
+	axis, joint := int(n.Op.(ops.ConcatOp).Axis), n.Out[0].Shape
 	y := c.make(out(i, 0))
 	at := 0
 	var in []view
@@ -112,17 +112,17 @@ func (c *compiler) concat(i int) error {
 			return err
 		}
 		s := n.Args[x].Shape
-		m, err := vec.NewMove(c.d.level, n.Out[0].DType, s, steps(whole, axis, at, 1), vec.Dense(s))
+		m, err := vec.NewMove(c.d.level, n.Out[0].DType, s, steps(joint, axis, at, 1), vec.Dense(s))
 		if err != nil {
 			return err
 		}
 		at += s.Dim(axis)
 		if s.Size() > 0 {
-			in, k.moves = append(in, all(v)), append(k.moves, m)
+			in, k.moves = append(in, whole(v)), append(k.moves, m)
 		}
 	}
-	if whole.Size() > 0 {
-		c.emit("concat", k, []int{i}, in, []view{all(y)})
+	if joint.Size() > 0 {
+		c.emit("concat", k, []int{i}, in, []view{whole(y)})
 	}
 	return nil
 }

@@ -6,51 +6,54 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 )
 
-// batchNorm emits batch-norm of a training batch, with the ReLU that follows it where nobody else reads what lies between.
-func (c *compiler) batchNorm(i int) error {
+// normPlan plans batch-norm of node i, with the ReLU that follows it where nobody else reads what lies between.
+func (c *compiler) normPlan(i int, eps ops.Bits) (p *conv.Norm, nodes []int, last ops.Edge, err error) {
 	n := &c.g.Nodes[i]
-	nodes, last, relu := []int{i}, out(i, 0), false
-	if r, ok := c.reluAfter(last); ok && !half(n.Out[0].DType) {
-		nodes, last, relu = append(nodes, r), out(r, 0), true
-		c.fused[r] = true
+	nodes, last = []int{i}, out(i, 0)
+	relu, ok := c.reluAfter(last)
+	if ok = ok && !half(n.Out[0].DType); ok {
+		nodes, last = append(nodes, relu), out(relu, 0)
+		c.fused[relu] = true
 	}
-	p, err := conv.NewNorm(c.d.level, images(n.Args[0].Shape), n.Op.(ops.BatchNormOp).Eps.Float(), relu)
-	if err != nil {
-		return err
-	}
-	x, err := c.image(n.In[0])
-	if err != nil {
-		return err
-	}
-	in := []view{all(x)}
-	for _, e := range n.In[1:] {
-		v, err := c.needFloat(e)
-		if err != nil {
-			return err
-		}
-		in = append(in, all(v))
-	}
-	y, done := c.makeImage(last)
-	outs, rounds := []view{all(y)}, []func() error{done}
-	for k := 1; k < 3; k++ {
-		v, done, err := c.makeFloat(out(i, k))
-		if err != nil {
-			return err
-		}
-		outs, rounds = append(outs, all(v)), append(rounds, done)
-	}
-	c.emit("batch-norm "+c.d.level.String(), normKernel{p}, nodes, in, outs)
-	return each(rounds)
+	p, err = conv.NewNorm(c.d.level, images(n.Args[0].Shape), eps.Float(), ok)
+	return p, nodes, last, err
 }
 
-// each calls the functions until one fails.
-func each(fs []func() error) error {
-	for _, f := range fs {
-		if err := f(); err != nil {
-			return err
-		}
+// normInputs are images, and then numbers for each channel.
+func (c *compiler) normInputs(pictures, channels []ops.Edge) ([]view, error) {
+	in, err := views(c.image, pictures...)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	rest, err := views(c.needFloat, channels...)
+	return append(in, rest...), err
+}
+
+// normOutputs are images e, and the numbers for each channel that outputs 1 and 2 of node i are, whether or not somebody reads them.
+func (c *compiler) normOutputs(i int, e ops.Edge) (outs []view, done func() error) {
+	y, round := c.makeImage(e)
+	outs, rounds := []view{whole(y)}, []func() error{round}
+	for k := 1; k < 3; k++ {
+		v, round := c.makeFloat(out(i, k))
+		outs, rounds = append(outs, whole(v)), append(rounds, round)
+	}
+	return outs, func() error { return each(rounds) }
+}
+
+// batchNorm emits batch-norm of a training batch.
+func (c *compiler) batchNorm(i int) error {
+	n := &c.g.Nodes[i]
+	p, nodes, last, err := c.normPlan(i, n.Op.(ops.BatchNormOp).Eps)
+	if err != nil {
+		return err
+	}
+	in, err := c.normInputs(n.In[:1], n.In[1:])
+	if err != nil {
+		return err
+	}
+	outs, done := c.normOutputs(i, last)
+	c.emit("batch-norm "+c.d.level.String(), normKernel{p}, nodes, in, outs)
+	return done()
 }
 
 type normKernel struct{ *conv.Norm }
@@ -60,32 +63,19 @@ func (k normKernel) Run(pool *work.Pool, in, out [][]byte) error {
 	return nil
 }
 
-// batchNormInfer emits batch-norm with given statistics, and the ReLU that follows it.
+// batchNormInfer emits batch-norm with given statistics.
 func (c *compiler) batchNormInfer(i int) error {
 	n := &c.g.Nodes[i]
-	nodes, last, relu := []int{i}, out(i, 0), false
-	if r, ok := c.reluAfter(last); ok && !half(n.Out[0].DType) {
-		nodes, last, relu = append(nodes, r), out(r, 0), true
-		c.fused[r] = true
-	}
-	p, err := conv.NewNorm(c.d.level, images(n.Args[0].Shape), n.Op.(ops.BatchNormInferOp).Eps.Float(), relu)
+	p, nodes, last, err := c.normPlan(i, n.Op.(ops.BatchNormInferOp).Eps)
 	if err != nil {
 		return err
 	}
-	x, err := c.image(n.In[0])
+	in, err := c.normInputs(n.In[:1], n.In[1:])
 	if err != nil {
 		return err
-	}
-	in := []view{all(x)}
-	for _, e := range n.In[1:] {
-		v, err := c.needFloat(e)
-		if err != nil {
-			return err
-		}
-		in = append(in, all(v))
 	}
 	y, done := c.makeImage(last)
-	c.emit("batch-norm inference "+c.d.level.String(), normInferKernel{p}, nodes, in, []view{all(y)})
+	c.emit("batch-norm inference "+c.d.level.String(), normInferKernel{p}, nodes, in, []view{whole(y)})
 	return done()
 }
 
@@ -115,39 +105,20 @@ func (c *compiler) batchNormGrad(i int) error {
 	if err != nil {
 		return err
 	}
-	var in []view
-	for _, e := range []ops.Edge{n.In[0], dy} {
-		v, err := c.image(e)
-		if err != nil {
-			return err
-		}
-		in = append(in, all(v))
-	}
-	for _, e := range n.In[1:4] {
-		v, err := c.needFloat(e)
-		if err != nil {
-			return err
-		}
-		in = append(in, all(v))
+	in, err := c.normInputs([]ops.Edge{n.In[0], dy}, n.In[1:4])
+	if err != nil {
+		return err
 	}
 	if relu {
 		v, err := c.image(y)
 		if err != nil {
 			return err
 		}
-		in = append(in, all(v))
+		in = append(in, whole(v))
 	}
-	dx, done := c.makeImage(out(i, 0))
-	outs, rounds := []view{all(dx)}, []func() error{done}
-	for k := 1; k < 3; k++ {
-		v, done, err := c.makeFloat(out(i, k))
-		if err != nil {
-			return err
-		}
-		outs, rounds = append(outs, all(v)), append(rounds, done)
-	}
+	outs, done := c.normOutputs(i, out(i, 0))
 	c.emit("batch-norm gradient "+c.d.level.String(), normGradKernel{p}, nodes, in, outs)
-	return each(rounds)
+	return done()
 }
 
 // drop forgets a cluster whose only node another step computes.

@@ -94,17 +94,13 @@ func backward64(k *channel64, ch int, in, out [][]float64) {
 // norm64 emits one of them, with all outputs.
 func (c *compiler) norm64(i int, name string, eps ops.Bits, do func(k *channel64, ch int, in, out [][]float64)) error {
 	n := &c.g.Nodes[i]
-	in := make([]view, len(n.In))
-	for x, e := range n.In {
-		v, err := c.need(e)
-		if err != nil {
-			return err
-		}
-		in[x] = all(v)
+	in, err := views(c.need, n.In...)
+	if err != nil {
+		return err
 	}
 	outs := make([]view, len(n.Out))
 	for x := range n.Out {
-		outs[x] = all(c.make(out(i, x)))
+		outs[x] = whole(c.make(out(i, x)))
 	}
 	c.emit(name, newChannel64(n.Args[0].Shape, eps, do), []int{i}, in, outs)
 	return nil

@@ -96,7 +96,7 @@ func (c *compiler) maxPool64(i int) error {
 			dst[j], idx[j] = src[best], int32(best)
 		})
 	})
-	c.emit("max-pool f64", k, []int{i}, []view{all(v)}, []view{all(c.make(out(i, 0))), all(c.make(out(i, 1)))})
+	c.emit("max-pool f64", k, []int{i}, []view{whole(v)}, []view{whole(c.make(out(i, 0))), whole(c.make(out(i, 1)))})
 	return nil
 }
 
@@ -121,18 +121,11 @@ func (c *compiler) maxPoolGradByIndex(i int) error {
 
 func scatterPlanes[T float](c *compiler, i int) error {
 	n := &c.g.Nodes[i]
-	dy, err := c.needFloat(n.In[0])
+	in, err := views(c.needFloat, n.In...)
 	if err != nil {
 		return err
 	}
-	idx, err := c.need(n.In[1])
-	if err != nil {
-		return err
-	}
-	dx, done, err := c.makeFloat(out(i, 0))
-	if err != nil {
-		return err
-	}
+	dx, done := c.makeFloat(out(i, 0))
 	k := newPlanes(n.Out[0].Shape, n.Args[0].Shape, true, func(dx, dy []T, idx []int32) {
 		clear(dx)
 		for j, at := range idx { // an index outside of the plane is none
@@ -141,7 +134,7 @@ func scatterPlanes[T float](c *compiler, i int) error {
 			}
 		}
 	})
-	c.emit("max-pool gradient by index", k, []int{i}, []view{all(dy), all(idx)}, []view{all(dx)})
+	c.emit("max-pool gradient by index", k, []int{i}, in, []view{whole(dx)})
 	return done()
 }
 
@@ -155,18 +148,11 @@ func (c *compiler) maxPoolGather(i int) error {
 
 func gatherPlanes[T float](c *compiler, i int) error {
 	n := &c.g.Nodes[i]
-	x, err := c.needFloat(n.In[0])
+	in, err := views(c.needFloat, n.In...)
 	if err != nil {
 		return err
 	}
-	idx, err := c.need(n.In[1])
-	if err != nil {
-		return err
-	}
-	y, done, err := c.makeFloat(out(i, 0))
-	if err != nil {
-		return err
-	}
+	y, done := c.makeFloat(out(i, 0))
 	k := newPlanes(n.Args[0].Shape, n.Out[0].Shape, false, func(x, y []T, idx []int32) {
 		for j, at := range idx {
 			y[j] = 0
@@ -175,6 +161,6 @@ func gatherPlanes[T float](c *compiler, i int) error {
 			}
 		}
 	})
-	c.emit("max-pool gather", k, []int{i}, []view{all(x), all(idx)}, []view{all(y)})
+	c.emit("max-pool gather", k, []int{i}, in, []view{whole(y)})
 	return done()
 }

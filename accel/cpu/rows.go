@@ -24,7 +24,7 @@ func (c *compiler) reduce(i int) error {
 		if err != nil {
 			return err
 		}
-		c.emit("bias gradient "+c.d.level.String(), biasGradKernel{g}, []int{i}, []view{all(c.blocked[e])}, []view{all(c.make(out(i, 0)))})
+		c.emit("bias gradient "+c.d.level.String(), biasGradKernel{g}, []int{i}, []view{whole(c.blocked[e])}, []view{whole(c.make(out(i, 0)))})
 		return nil
 	}
 	k, err := vec.NewReduce(c.d.level, reductions[o.F], computed(n.Args[0].DType), shape, o.Axes)
@@ -72,14 +72,11 @@ func (c *compiler) softmax(i int, axis int8, op vec.RowOp) error {
 		if err := c.move(i, d, rows, t, vec.Dense(rows), v, cols); err != nil {
 			return err
 		}
-		in[x] = all(t)
+		in[x] = whole(t)
 	}
 	t := c.scratch(s.Size() * d.Size())
-	c.emit(name, k, []int{i}, in, []view{all(t)})
-	y, done, err := c.makeFloat(out(i, 0))
-	if err != nil {
-		return err
-	}
+	c.emit(name, k, []int{i}, in, []view{whole(t)})
+	y, done := c.makeFloat(out(i, 0))
 	if err := c.move(i, d, rows, y, cols, t, vec.Dense(rows)); err != nil {
 		return err
 	}
@@ -107,30 +104,21 @@ func (c *compiler) crossEntropy(i int) error {
 	if err != nil {
 		return err
 	}
-	x, err := c.needFloat(n.In[0])
-	if err != nil {
-		return err
-	}
-	labels, err := c.need(n.In[1])
+	in, err := views(c.needFloat, n.In...)
 	if err != nil {
 		return err
 	}
 	losses := c.scratch(rows * d.Size())
 	lse, done := c.scratch(rows*d.Size()), func() error { return nil }
 	if c.used(out(i, 1)) {
-		if lse, done, err = c.makeFloat(out(i, 1)); err != nil {
-			return err
-		}
+		lse, done = c.makeFloat(out(i, 1))
 	}
-	c.emit("cross-entropy "+c.d.level.String(), k, []int{i}, []view{all(x), all(labels)}, []view{all(losses), all(lse)})
+	c.emit("cross-entropy "+c.d.level.String(), k, []int{i}, in, []view{whole(losses), whole(lse)})
 	if err := done(); err != nil || !c.used(out(i, 0)) {
 		return err
 	}
-	loss, done, err := c.makeFloat(out(i, 0))
-	if err != nil {
-		return err
-	}
-	c.emit("mean "+c.d.level.String(), mean, []int{i}, []view{all(losses)}, []view{all(loss)})
+	loss, done := c.makeFloat(out(i, 0))
+	c.emit("mean "+c.d.level.String(), mean, []int{i}, []view{whole(losses)}, []view{whole(loss)})
 	return done()
 }
 
@@ -145,13 +133,9 @@ func (k noClass) Run(pool *work.Pool, in, out [][]byte) error {
 func (c *compiler) crossEntropyGrad(i int) error {
 	n := &c.g.Nodes[i]
 	d, shape := computed(n.Args[0].DType), n.Args[0].Shape
-	in := make([]view, 4)
-	for k, e := range n.In {
-		v, err := c.needFloat(e)
-		if err != nil {
-			return err
-		}
-		in[k] = all(v)
+	in, err := views(c.needFloat, n.In...)
+	if err != nil {
+		return err
 	}
 	rows, cols, _ := lastAxis(shape, int8(shape.Rank()-1))
 	p := vec.Program{Shape: tensor.Of(rows, cols)}
@@ -161,13 +145,10 @@ func (c *compiler) crossEntropyGrad(i int) error {
 	if err != nil {
 		return err
 	}
-	dx, done, err := c.makeFloat(out(i, 0))
-	if err != nil {
-		return err
-	}
-	c.emit("chain", chain, []int{i}, []view{in[0], in[2], in[3]}, []view{all(dx)})
+	dx, done := c.makeFloat(out(i, 0))
+	c.emit("chain", chain, []int{i}, []view{in[0], in[2], in[3]}, []view{whole(dx)})
 	labels := labelKernel{d: d, labels: n.Args[1], cols: cols}
-	c.emit("cross-entropy gradient at labels", labels, []int{i}, append(in, all(dx)), []view{all(dx)})
+	c.emit("cross-entropy gradient at labels", labels, []int{i}, append(in, whole(dx)), []view{whole(dx)})
 	return done()
 }
 
