@@ -66,20 +66,6 @@ var laneOpcodes = map[string]operation{
 		b := m.bytes(m.address(&in.args[0]), 2*in.args[1].lanes(), read)
 		m.each(in, func(i int) uint32 { return uint32(b[2*i]) | uint32(b[2*i+1])<<8 })
 	},
-	"VPACKUSDW": func(m *Machine, in *inst) { // of 128 bits: four words of the second operand, then four of the first
-		b, a := m.vector(&in.args[0], 4), m.vector(&in.args[1], 4)
-		sat := func(x uint32) uint32 { return uint32(max(0, min(0xffff, int32(x)))) }
-		if in.args[2].lanes() != 4 {
-			failf("only 128 bits are known")
-		}
-		m.each(in, func(i int) uint32 {
-			v := &a
-			if i > 1 {
-				v = &b
-			}
-			return sat(v[i%2*2]) | sat(v[i%2*2+1])<<16
-		})
-	},
 	"VPMOVDW": func(m *Machine, in *inst) { m.storeWords(in, 0, func(x uint32) uint16 { return uint16(x) }) },
 	"VCVTPS2PH": func(m *Machine, in *inst) {
 		if in.args[0].imm != 0 {
