@@ -106,6 +106,7 @@ func (MaxPool2DOp) Samples() []Sample {
 	nan, inf := math.NaN(), math.Inf(1)
 	two := MaxPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}}
 	rows := []Sample{
+		{Name: "many pixels in a window", Op: MaxPool2DOp{Size: [2]int{12, 11}, Stride: [2]int{12, 11}}, In: []tensor.Tensor{ramp(1, 1, 2, 12, 22)}},
 		{Name: "ties", Op: two, In: []tensor.Tensor{farr(d(1, 1, 2, 6), 1, 1, 0, 2, math.Copysign(0, -1), 0, 1, 1, 2, 2, 0, math.Copysign(0, -1))}, ValueOnly: true},
 		{Name: "special", Op: two, In: []tensor.Tensor{farr(d(1, 1, 2, 8), nan, 1, inf, 1, -inf, -inf, 1, 2, 3, 1, nan, 2, -inf, -inf, nan, nan)}, ValueOnly: true},
 		{Name: "-inf at the border", Op: MaxPool2DOp{Size: [2]int{3, 3}, Stride: [2]int{2, 2}, Pad: [4]int{1, 1, 1, 1}}, In: []tensor.Tensor{farr(d(1, 1, 2, 2), -inf, -inf, -inf, -inf)}, ValueOnly: true},

@@ -104,7 +104,7 @@ func (c *compiler) average64(i int, name string, w conv.Window, x, y tensor.Shap
 		if back {
 			clear(a)
 		}
-		eachWindow(w.SH, w.SW, w.KH, w.KW, w.Top, w.Left, x, y, func(j, r0, r1, c0, c1 int) { each(a, b, j, r0, r1, c0, c1, x.Dim(3)) })
+		eachWindow(w, x, y, func(j, r0, r1, c0, c1 int) { each(a, b, j, r0, r1, c0, c1, x.Dim(3)) })
 	})
 	c.emit(name, k, []int{i}, []view{whole(v)}, []view{whole(c.make(out(i, 0)))})
 	return nil

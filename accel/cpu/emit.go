@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"
@@ -46,6 +47,9 @@ func kernelOf(n *accel.Node) emitFunc {
 	case ops.Conv2DWeightGradOp:
 		return byType(n, (*compiler).convWeightGrad, (*compiler).weightGrad64)
 	case ops.MaxPool2DOp:
+		if o.Size[0]*o.Size[1] > conv.MaxTaps {
+			return byType(n, (*compiler).wideMaxPool, (*compiler).maxPool64)
+		}
 		return byType(n, (*compiler).maxPool, (*compiler).maxPool64)
 	case ops.MaxPool2DGradOp:
 		return byType(n, (*compiler).maxPoolGrad, (*compiler).maxPoolGradByIndex)

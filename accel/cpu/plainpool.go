@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
@@ -75,16 +76,21 @@ func newPlanes[T float](x, y tensor.Shape, back bool, do func(x, y []T, idx []in
 }
 
 // maxPool64 emits a max-pool of float64.
-func (c *compiler) maxPool64(i int) error {
+func (c *compiler) maxPool64(i int) error { return maxPlanes[float64](c, i) }
+
+// wideMaxPool emits a max-pool whose window has more pixels than a blocked one can number.
+func (c *compiler) wideMaxPool(i int) error { return maxPlanes[float32](c, i) }
+
+func maxPlanes[T float](c *compiler, i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.MaxPool2DOp)
 	w, x, y := window(o.Size, o.Stride, o.Pad), n.Args[0].Shape, n.Out[0].Shape
-	v, err := c.need(n.In[0])
+	in, err := views(c.needFloat, n.In...)
 	if err != nil {
 		return err
 	}
-	k := newPlanes(x, y, false, func(src, dst []float64, idx []int32) {
-		eachWindow(w.SH, w.SW, w.KH, w.KW, w.Top, w.Left, x, y, func(j, r0, r1, c0, c1 int) {
+	k := newPlanes(x, y, false, func(src, dst []T, idx []int32) {
+		eachWindow(w, x, y, func(j, r0, r1, c0, c1 int) {
 			best := r0*x.Dim(3) + c0
 			for r := r0; r < r1; r++ {
 				for at := r*x.Dim(3) + c0; at < r*x.Dim(3)+c1; at++ {
@@ -96,16 +102,17 @@ func (c *compiler) maxPool64(i int) error {
 			dst[j], idx[j] = src[best], int32(best)
 		})
 	})
-	c.emit("max-pool f64", k, []int{i}, []view{whole(v)}, []view{whole(c.make(out(i, 0))), whole(c.make(out(i, 1)))})
-	return nil
+	v, done := c.makeFloat(out(i, 0))
+	c.emit("max-pool in plain loops", k, []int{i}, in, []view{whole(v), whole(c.make(out(i, 1)))})
+	return done()
 }
 
 // eachWindow calls f for each window of a plane with the rows and columns that lie in the image.
-func eachWindow(sh, sw, kh, kw, top, left int, x, y tensor.Shape, f func(j, r0, r1, c0, c1 int)) {
+func eachWindow(w conv.Window, x, y tensor.Shape, f func(j, r0, r1, c0, c1 int)) {
 	for a := range y.Dim(2) {
 		for b := range y.Dim(3) {
-			r, q := a*sh-top, b*sw-left
-			f(a*y.Dim(3)+b, max(r, 0), min(r+kh, x.Dim(2)), max(q, 0), min(q+kw, x.Dim(3)))
+			r, q := a*w.SH-w.Top, b*w.SW-w.Left
+			f(a*y.Dim(3)+b, max(r, 0), min(r+w.KH, x.Dim(2)), max(q, 0), min(q+w.KW, x.Dim(3)))
 		}
 	}
 }
