@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
@@ -272,4 +273,24 @@ func TestCleanup(t *testing.T) {
 		}
 		r.equal("keep", r.value(keep), []float64{1})
 	}
+}
+
+// A tape and an engine let go of a step's inputs when the step is over.
+func TestInputsAreLetGo(t *testing.T) {
+	onFake(t, 1, func(r *rig) {
+		tape := r.tape()
+		step := func() weak.Pointer[float64] {
+			data := make([]float64, 1000)
+			x := tape.Input("x", tensor.Must(tensor.From(data)))
+			r.step(tape, x.Sum())
+			return weak.Make(&data[0])
+		}
+		step()
+		data := step()
+		runtime.GC()
+		if data.Value() != nil {
+			r.Error("an input is kept alive after its step")
+		}
+		runtime.KeepAlive(tape)
+	})
 }

@@ -126,6 +126,13 @@ func Test15Misuse(t *testing.T) {
 		r.fails(err, ops.ErrMisuse, "result 1 of 1")
 		_, err = res.Float(ctx, 0)
 		r.fails(err, ops.ErrMisuse, "not one number")
+		_, err = tape.Step(ctx, tape.Var(nil))
+		r.fails(err, ops.ErrMisuse, "the variable is nil")
+		idle := autograd.New(nil)
+		_, err = idle.Step(ctx, idle.Input("x", f64(1)))
+		r.fails(err, ops.ErrMisuse, "no engine to run on")
+		_, err = sched.New(append(r.devs, nil)...)
+		r.fails(err, nil, "sched: device 1 is nil")
 	})
 }
 

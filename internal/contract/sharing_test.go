@@ -1,9 +1,12 @@
 package contract
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
@@ -73,6 +76,9 @@ func Test09TwoEngines(t *testing.T) {
 		if m, n := r.eng.Stats().Moves, other.eng.Stats().Moves; m != 1 || n != 1 {
 			r.Errorf("%d and %d moves", m, n)
 		}
+		if m, n := r.live(), other.live(); m > 1 || n != 0 {
+			r.Errorf("a variable that lives on the first device has %d and %d buffers", m, n)
+		}
 		u, v := ops.NewVariable("u", f64(0)), ops.NewVariable("v", f64(0))
 		var wg sync.WaitGroup
 		for i, e := range []*sched.Engine{r.eng, other.eng, r.eng} {
@@ -104,26 +110,33 @@ func Test09TwoEngines(t *testing.T) {
 	})
 }
 
-// Engines lock variables in one order. The test holds the contested lock until both have taken what they can, so that a wrong order meets
-// itself.
+// Engines lock variables in one order. The test holds the contested lock until one step waits for it and another had time to take the
+// other lock first, so that a wrong order meets itself.
 func Test09LockOrder(t *testing.T) {
 	onEach(t, 1, func(r *rig) {
 		u, v := ops.NewVariable("u", f64(1)), ops.NewVariable("v", f64(1))
-		for _, held := range []*ops.Variable{u, v} {
+		limit, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		for _, list := range [][]*ops.Variable{{u, v}, {v, u}} {
+			held := list[0]
 			if err := held.Lock(ctx); err != nil {
 				r.Fatal(err)
 			}
 			var wg sync.WaitGroup
-			for _, list := range [][]*ops.Variable{{v, u}, {u, v}} {
+			for range 2 {
 				tape := autograd.New(r.engine())
 				for _, x := range list {
 					tape.Assign(x, tape.Var(x).Neg())
 				}
 				wg.Go(func() {
-					if _, err := try(tape); err != nil {
+					if _, err := tape.Step(limit); err != nil {
+						r.Error(err)
+					} else if err := tape.Wait(limit); err != nil {
 						r.Error(err)
 					}
 				})
+				slices.Reverse(list)
+				time.Sleep(5 * time.Millisecond)
 			}
 			held.Unlock()
 			wg.Wait()
@@ -169,10 +182,17 @@ func TestReplicas(t *testing.T) {
 			tape.Assign(w, b.Add(b))
 			return y, z
 		}
+		var live int64
 		for i := range 5 {
 			y, z := record()
 			k := float64(int(1) << i)
 			r.equal("values", r.step(tape, y, z), []float64{1 + k, 2 + k, k, 2 * k})
+			if i == 1 {
+				live = r.live()
+			}
+		}
+		if l := r.live(); l > live {
+			r.Errorf("%d buffers after five steps, %d after two", l, live)
 		}
 		if n := r.eng.Stats().Transfers; n != 1+5 {
 			r.Errorf("%d transfers", n)

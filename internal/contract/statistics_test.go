@@ -55,7 +55,7 @@ func Test01BatchNormTwice(t *testing.T) {
 // A checkpointed segment with dropout and batch-norm: the same bits, measurably less memory, statistics updated once.
 func Test05Checkpoint(t *testing.T) {
 	onEach(t, 1, func(r *rig) {
-		run := func(segment bool) (out []float64, peak int) {
+		run := func(segment bool) (out []float64, peak, nodes int) {
 			r := newRig(r.TB, r.kind, 1)
 			tape := r.tape()
 			const c = 12
@@ -86,6 +86,7 @@ func Test05Checkpoint(t *testing.T) {
 				dw := tape.Grad(loss, p, tape.Var(g))
 				tape.Assign(w, p.Sub(dw[0].Scale(1e-3)))
 				tape.Assign(g, tape.Var(g).Sub(dw[1].Scale(1e-3)))
+				nodes = tape.Len()
 				out = append(out, r.step(tape, loss)...)
 			}
 			if c := r.compiles(); c != 1 {
@@ -94,14 +95,17 @@ func Test05Checkpoint(t *testing.T) {
 			for _, v := range []*ops.Variable{w, g, mean} {
 				out = append(out, r.value(v)...)
 			}
-			return out, r.eng.Plans()[0].Memory()
+			return out, r.eng.Plans()[0].Memory(), nodes
 		}
-		want, full := run(false)
-		got, less := run(true)
+		want, full, once := run(false)
+		got, less, again := run(true)
 		r.equal("losses, weights and statistics", got, want)
 		r.Logf("%d bytes between parameters and outputs, %d with segments", full, less)
 		if less*10 > full*7 {
 			r.Errorf("%d bytes, with segments %d", full, less)
+		}
+		if again > 2*once { // each node is computed once more at most
+			r.Errorf("%d nodes, with segments %d", once, again)
 		}
 	})
 }
