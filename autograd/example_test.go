@@ -64,5 +64,5 @@ func ExampleTape_Step_error() {
 	tape.Scope("model", func() { a = a.MatMul(b).ReLU() })
 	_, err = tape.Step(context.Background(), a)
 	fmt.Println(err)
-	// Output: autograd: step 0: matmul: inner dimensions differ: 4 (axis 1 of lhs [3 4]) vs 5 (axis 0 of rhs [5 6]) in model at example_test.go:64
+	// Output: autograd: step 0: matmul: inner dimensions differ: 4 (axis 1 of lhs [3 4]) vs 5 (axis 0 of rhs [5 6]) in scope model at example_test.go:64
 }

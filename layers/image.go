@@ -34,6 +34,9 @@ func (l Conv2D) Forward(c *Context, x ops.Value) ops.Value {
 	case l.Padding == Same && stride != 1:
 		return c.Fail(fmt.Errorf("Padding Same wants Stride 1, not %d; write the Padding as a number", stride))
 	}
+	if !c.fits(x) {
+		return c.poison()
+	}
 	lo, hi := l.Padding, l.Padding
 	if l.Padding == Same {
 		lo, hi = (l.Kernel-1)/2, l.Kernel/2

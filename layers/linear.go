@@ -21,6 +21,9 @@ func (l Linear) Forward(c *Context, x ops.Value) ops.Value {
 	if l.Out < 1 {
 		return c.Fail(fmt.Errorf("Out is %d: it must be at least 1", l.Out))
 	}
+	if !c.fits(x) {
+		return c.poison()
+	}
 	in := x.Dim(-1)
 	w := c.Param("weight", tensor.Of(l.Out, in), l.Init.or(KaimingUniform(math.Sqrt(5))))
 	return ops.Linear(x, w, bias(c, l.NoBias, l.Out, l.BiasInit, in))

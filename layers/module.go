@@ -82,7 +82,7 @@ func (c *Context) variable(name string, shape tensor.Shape, init Init, train boo
 			continue
 		}
 		if have := e.v.Spec().Shape; have != shape {
-			c.Fail(&tensor.ShapeError{Msg: fmt.Sprintf("%s is %v, and this input wants %v", e.v.Name(), have, shape), In: []tensor.Spec{e.v.Spec()}})
+			c.Fail(&tensor.ShapeError{Msg: fmt.Sprintf("%s is %v, and this input wants %v: the net was built for inputs of another size", e.v.Name(), have, shape), In: []tensor.Spec{e.v.Spec()}})
 			return nil
 		}
 		return e.v
@@ -157,6 +157,15 @@ func (c *Context) Path() string { return c.at.path }
 func (c *Context) Fail(err error) ops.Value {
 	path := strings.ReplaceAll(c.at.path, ".", "/") // as in the errors of operations
 	return c.Tape.Recorder().Fail(&ops.OpError{Op: kind(c.module), Path: path, Err: err})
+}
+
+// fits fails unless x has the type of the parameters. The operation would refuse it too, but not say what of a net may be changed.
+func (c *Context) fits(x ops.Value) bool {
+	if x.DType() == c.DType {
+		return true
+	}
+	c.Fail(&tensor.ShapeError{Msg: fmt.Sprintf("the input is %v and the parameters are %v: Cast the input, or make the net of its type (Build, train.Config.DType)", x.DType(), c.DType), In: []tensor.Spec{x.Spec()}})
+	return false
 }
 
 // poison is a value to go on with after an error.

@@ -36,6 +36,9 @@ func Build(model Module, in tensor.Spec, seed uint64, dtype tensor.DType) (*Net,
 	if !dtype.Float() {
 		return nil, fmt.Errorf("layers: parameters are floats, not %v", dtype)
 	}
+	if err := in.Check(); err != nil {
+		return nil, fmt.Errorf("layers: the spec of the input, %v: %w", in, err)
+	}
 	tape := autograd.New(nil) // nothing runs: the pass is for its shapes
 	n.Forward(tape, ops.Zeros(tape.Recorder(), in), Eval)
 	if err := tape.Err(); err != nil {
@@ -45,8 +48,11 @@ func Build(model Module, in tensor.Spec, seed uint64, dtype tensor.DType) (*Net,
 	return n, nil
 }
 
-// Forward records one pass over x.
+// Forward records one pass over x, a value of the same tape.
 func (n *Net) Forward(t *autograd.Tape, x ops.Value, mode Mode) ops.Value {
+	if x.Recorder() != t.Recorder() {
+		return t.Recorder().Fail(fmt.Errorf("layers: %w: the input of the net is %v: it is no value of this tape", ops.ErrMisuse, x))
+	}
 	c := &Context{Tape: t, Mode: mode, DType: n.dtype, net: n, at: n.root}
 	return c.forward(n.model, x)
 }

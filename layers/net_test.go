@@ -120,7 +120,7 @@ func TestBuildRefuses(t *testing.T) {
 		words string
 	}{
 		{layers.Linear{}, row, "layers: Linear: Out is 0: it must be at least 1"},
-		{layers.Sequential{layers.ReLU{}, layers.Sequential{layers.Linear{Out: -1}}}, row, "layers: Linear: Out is -1: it must be at least 1 in 1/0"},
+		{layers.Sequential{layers.ReLU{}, layers.Sequential{layers.Linear{Out: -1}}}, row, "layers: Linear: Out is -1: it must be at least 1 in scope 1/0"},
 		{layers.Conv2D{Out: 2}, image, "Conv2D: Out is 2 and Kernel is 0: both must be at least 1"},
 		{layers.Conv2D{Out: 2, Kernel: 3, Stride: -1}, image, "Stride is -1 and Padding is 0: neither may be negative"},
 		{layers.Conv2D{Out: 2, Kernel: 3, Padding: -2}, image, "Stride is 0 and Padding is -2"},
@@ -131,10 +131,11 @@ func TestBuildRefuses(t *testing.T) {
 		{layers.BatchNorm2D{Momentum: 2}, image, "Momentum is 2 and Eps is 1e-05"},
 		{layers.Embedding{Rows: 3}, tensor.SpecOf(tensor.I64, 1), "Embedding: 3 rows of 0: both must be at least 1"},
 		{layers.Embedding{Rows: 3, Size: 2}, row, "indices are i64 or i32, not f32"},
-		{layers.Sequential{nil}, row, "the module is nil in 0"},
+		{layers.Sequential{nil}, row, "the module is nil in scope 0"},
 		{nil, row, "the module is nil"},
-		{layers.Linear{Out: 2}, tensor.SpecOf(tensor.F64, 1, 3), "types differ"},
-		{layers.Linear{Out: 2}, tensor.SpecOf(tensor.F32, 1, -3), "invalid"},
+		{layers.Linear{Out: 2}, tensor.SpecOf(tensor.F64, 1, 3), "Linear: the input is f64 and the parameters are f32: Cast the input, or make the net of its type"},
+		{layers.Conv2D{Out: 2, Kernel: 3}, tensor.SpecOf(tensor.U8, 1, 1, 5, 5), "Conv2D: the input is u8 and the parameters are f32"},
+		{layers.Dropout{P: 30}, row, "P is 30: a probability lies between 0 and 1"},
 		{layers.Func(func(c *layers.Context, x ops.Value) ops.Value { return c.Param("w", tensor.Of(-1), layers.Ones) }), row, "w is [invalid]"},
 		{layers.Func(func(c *layers.Context, x ops.Value) ops.Value { return c.Param("w", tensor.Of(1), nil) }), row, "and an Init"},
 	} {
@@ -147,6 +148,11 @@ func TestBuildRefuses(t *testing.T) {
 	if _, err := layers.Build(layers.ReLU{}, row, 1, tensor.I64); err == nil || !strings.Contains(err.Error(), "parameters are floats, not i64") {
 		t.Error(err)
 	}
+	for _, s := range []tensor.Spec{{}, tensor.SpecOf(tensor.F32, 1, -3)} {
+		if _, err := layers.Build(layers.ReLU{}, s, 1, tensor.F32); err == nil || !strings.Contains(err.Error(), "layers: the spec of the input") {
+			t.Error(err)
+		}
+	}
 }
 
 // TestForwardRefuses: a pass over another input than the net was built for says which parameter does not fit.
@@ -154,8 +160,15 @@ func TestForwardRefuses(t *testing.T) {
 	tape := newTape(t)
 	net := build(t, layers.Sequential{layers.Linear{Out: 2}}, 1, 3)
 	net.Forward(tape, tape.Input("x", f64([]int{1, 4}, 1, 2, 3, 4)), layers.Eval)
-	if err := tape.Err(); err == nil || !strings.Contains(err.Error(), "0.weight is [2 3], and this input wants [2 4]") {
+	if err := tape.Err(); err == nil || !strings.Contains(err.Error(), "0.weight is [2 3], and this input wants [2 4]: the net was built for inputs of another size") {
 		t.Error(err)
+	}
+	for _, foreign := range []ops.Value{newTape(t).Input("x", f64([]int{1, 3}, 1, 2, 3)), {}} {
+		other := newTape(t)
+		net.Forward(other, foreign, layers.Eval)
+		if err := other.Err(); !errors.Is(err, ops.ErrMisuse) || !strings.Contains(err.Error(), "it is no value of this tape") {
+			t.Error(err)
+		}
 	}
 	late := layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
 		if c.Mode == layers.Train {

@@ -1,6 +1,10 @@
 package layers
 
-import "github.com/cortado-ml/cortado/ops"
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/ops"
+)
 
 // The layers without parameters.
 
@@ -35,6 +39,9 @@ type Dropout struct {
 
 // Forward draws from the next random stream of the layer's scope.
 func (l Dropout) Forward(c *Context, x ops.Value) ops.Value {
+	if !(l.P >= 0 && l.P <= 1) {
+		return c.Fail(fmt.Errorf("P is %v: a probability lies between 0 and 1", l.P))
+	}
 	if c.Mode != Train || l.P == 0 {
 		return x
 	}

@@ -121,7 +121,7 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 		r.Fail(top.Place(&tensor.ShapeError{Msg: "gradient: the weight has not the value's spec", In: []tensor.Spec{spec, dy.Spec()}}))
 		return
 	case !m.seed && spec.Shape.Size() != 1:
-		r.Fail(top.Place(&tensor.ShapeError{Msg: "gradient: the loss must be one number; reduce it, or give a weight for each element", In: []tensor.Spec{spec}}))
+		r.Fail(top.Place(&tensor.ShapeError{Msg: "gradient: the loss must be one number: take its Mean or Sum, or give a weight for each element (VJP)", In: []tensor.Spec{spec}}))
 		return
 	}
 	n := len(r.path)

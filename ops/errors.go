@@ -34,7 +34,7 @@ type OpError struct {
 func (e *OpError) Error() string {
 	s := e.Op + ": " + e.Err.Error()
 	if e.Path != "" {
-		s += " in " + e.Path
+		s += " in scope " + e.Path
 	}
 	if e.Site != "" {
 		s += " at " + e.Site
@@ -51,7 +51,7 @@ func callers() []uintptr {
 }
 
 // engine are the packages whose frames a call site skips: the user's line is what helps.
-var engine = [...]string{"ops.", "autograd.", "layers.", "optim.", "train."}
+var engine = [...]string{"ops.", "autograd.", "layers.", "optim.", "data.", "train."}
 
 const module = "github.com/cortado-ml/cortado/"
 

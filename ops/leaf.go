@@ -62,7 +62,7 @@ var RNGSpec = tensor.SpecOf(tensor.I64, 2)
 // Input records an input and its value for this step. batch is its batch axis, -1 for none.
 func (r *Recorder) Input(name string, x tensor.Tensor, batch int) Value {
 	if x.IsNone() && r.err == nil {
-		return r.misuse("input %q is no tensor", name)
+		return r.misuse("input %q is no tensor: it is none, as tensor.New gives for a spec that no array can have", name)
 	}
 	m := r.misses
 	v := ApplyIn(r, inputOp{Label: name, Spec: x.Spec(), Batch: int8(batch)})
@@ -93,6 +93,9 @@ func (r *Recorder) Scalar(name string, x tensor.Tensor) Value {
 
 // Var is the variable's latest value within this recording.
 func (r *Recorder) Var(v *Variable) Value {
+	if v == nil {
+		return r.misuse("the variable is nil")
+	}
 	l := r.latest(v)
 	if l.gen != r.gen || r.err != nil {
 		l.gen, l.v = r.gen, ApplyIn(r, varOp{V: v})
@@ -104,6 +107,10 @@ func (r *Recorder) Var(v *Variable) Value {
 //
 //go:noinline
 func (r *Recorder) Assign(v *Variable, x Value) {
+	if v == nil {
+		r.misuse("the variable to assign is nil")
+		return
+	}
 	ApplyIn(r, assignOp{V: v}, x)
 	if r.err != nil {
 		return

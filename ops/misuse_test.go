@@ -23,6 +23,7 @@ const (
 	refuses
 	panicsInInfer
 	invalidSpec
+	givesNothing
 	failsInGrad
 	panicsInGrad
 	wrongGrad
@@ -45,6 +46,8 @@ func (o userOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		panic("Infer went wrong")
 	case invalidSpec:
 		return []tensor.Spec{{}}, nil
+	case givesNothing:
+		return nil, nil
 	}
 	return in[:1], nil
 }
@@ -124,6 +127,9 @@ func TestMisuse(t *testing.T) {
 	try(ErrNotDifferentiable, "cut by greater", func(v Value) Value { return r.Grad(v.Greater(v).Cast(tensor.F64).Sum(), Value{}, v)[0] })
 	try(errUser, "user's: the user's own words", func(v Value) Value { return Apply(userOp{refuses}, v) })
 	try(nil, "user's: panic in Infer: Infer went wrong", func(v Value) Value { return Apply(userOp{panicsInInfer}, v) })
+	try(nil, "user's: Infer gives no output", func(v Value) Value { return Apply(userOp{givesNothing}, v).Neg() })
+	try(ErrMisuse, "the variable is nil", func(v Value) Value { return v.Add(r.Var(nil)) })
+	try(ErrMisuse, "the variable to assign is nil", func(v Value) Value { r.Assign(nil, v); return v })
 	try(nil, "no element type none", func(v Value) Value { return Apply(userOp{invalidSpec}, v) })
 	grad := func(k userKind) func(v Value) Value {
 		return func(v Value) Value { return r.Grad(Apply(userOp{k}, v).Sum(), Value{}, v)[0] }
@@ -352,4 +358,24 @@ func call(t *testing.T, name string, f, receiver reflect.Value, a *arguments) {
 			}
 		}
 	}
+}
+
+// TestPrinted: what fmt prints of a Value and of a Variable is for people, whatever state they are in.
+func TestPrinted(t *testing.T) {
+	r := NewRecorder()
+	x := r.Input("x", farr(d(2), 1, 2), -1)
+	poisoned := NewRecorder().Fail(errUser)
+	check := func(want string, v any) {
+		t.Helper()
+		if got := fmt.Sprint(v); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	check("f64[] of sum", x.Sum())
+	check("f64[2] of input x", x)
+	check("poisoned value", poisoned)
+	check("no value", Value{})
+	check("w f64[2]", NewVariable("w", farr(d(2), 1, 2)))
+	r.Begin()
+	check("stale value", x)
 }

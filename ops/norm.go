@@ -30,7 +30,7 @@ func (BatchNormOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		return nil, err
 	}
 	if n := perChannel(in[0].Shape); n < 2 {
-		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("%d values of each channel have no variance: training wants two at least; drop the short last batch, or normalise with running statistics", n), In: in}
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("variance wants two values of each channel at least, and this batch has %d: avoid a short last batch, or normalise with running statistics", n), In: in}
 	}
 	return []tensor.Spec{in[0], in[1], in[1]}, nil
 }
@@ -156,8 +156,8 @@ func (BatchNormOp) Samples() []Sample {
 		{Name: "no spread", Op: o, In: with(tensor.Full(tensor.SpecOf(tensor.F64, 3, 2), 7)), ValueOnly: true},
 		{Name: "a large mean", Op: o, In: []tensor.Tensor{farr(d(4, 1), 40000, 40001, 40002, 40003), farr(d(1), 1), farr(d(1), 0)}, ValueOnly: true, ULP: 64},
 		{Name: "special", Op: o, In: []tensor.Tensor{farr(d(2, 4), nan, inf, -inf, 1, 1, 2, 3, 2), farr(d(4), 1, 1, 1, nan), farr(d(4), 0, 0, 0, 0)}, ValueOnly: true},
-		{Name: "one row", Op: o, In: with(ramp(1, 1, 3)), Refused: "1 values of each channel have no variance"},
-		{Name: "no row", Op: o, In: with(ramp(1, 0, 3)), Refused: "0 values of each channel have no variance"},
+		{Name: "one row", Op: o, In: with(ramp(1, 1, 3)), Refused: "wants two values of each channel at least, and this batch has 1"},
+		{Name: "no row", Op: o, In: with(ramp(1, 0, 3)), Refused: "wants two values of each channel at least, and this batch has 0"},
 		{Name: "vector", Op: o, In: []tensor.Tensor{ramp(1, 3), ramp(2, 3), ramp(3, 3)}, Refused: "wants floats [n, channels, ...]"},
 		{Name: "scale", Op: o, In: []tensor.Tensor{ramp(1, 4, 3), ramp(2, 4), ramp(3, 3)}, Refused: "one number for each channel (axis 1 of x)"},
 		{Name: "integers", Op: o, In: []tensor.Tensor{iarr(d(2, 1), 1, 2), iarr(d(1), 1), iarr(d(1), 1)}, Refused: "wants floats [n, channels, ...]"},

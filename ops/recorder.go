@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cortado-ml/cortado/tensor"
@@ -108,7 +109,7 @@ func (r *Recorder) misuse(format string, a ...any) Value {
 func (r *Recorder) check(v Value) string {
 	switch {
 	case v.r == nil:
-		return "the zero Value"
+		return "the zero Value, which nothing has recorded"
 	case v.r != r:
 		return "a Value of another tape"
 	case v.gen != r.gen:
@@ -119,6 +120,8 @@ func (r *Recorder) check(v Value) string {
 
 // Apply is where every builder ends, a user's too. A hit compares and returns; nothing is boxed. Builders are go:noinline: inlined into
 // another package, the variadic argument would escape there.
+//
+// The node goes into the recording of the inputs. An operation without inputs takes [ApplyIn]: of Apply it gets the zero Value.
 func Apply[O interface {
 	comparable
 	Op
@@ -131,7 +134,8 @@ func Apply[O interface {
 	return Value{}
 }
 
-// ApplyIn is Apply for operations that may have no inputs. In no Recorder, that of the zero Value, it gives the zero Value.
+// ApplyIn is Apply for operations that may have no inputs; r is what Tape.Recorder or Value.Recorder gives. In no Recorder, that of the
+// zero Value, it gives the zero Value.
 func ApplyIn[O interface {
 	comparable
 	Op
@@ -202,6 +206,9 @@ func (r *Recorder) record(op Op, in []Edge) (v Value) {
 	out, err := op.Infer(specs)
 	if err != nil {
 		return r.Fail(n.Place(err))
+	}
+	if kind, _ := kindOf(n); len(out) == 0 && kind != Effect {
+		return r.Fail(n.Place(errors.New("Infer gives no output")))
 	}
 	for _, s := range out {
 		if err := s.Check(); err != nil {

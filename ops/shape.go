@@ -296,7 +296,7 @@ func (x Value) Flatten() Value {
 }
 
 // Transpose permutes the axes: axis i of the result is axis perm[i] of x. Without arguments it swaps the last two. Negative axes count
-// from the end.
+// from the end. It is PyTorch's permute: where that writes x.transpose(0, 1) for a matrix, write x.Transpose().
 //
 //go:noinline
 func (x Value) Transpose(perm ...int) Value {

@@ -1,6 +1,10 @@
 package ops
 
-import "github.com/cortado-ml/cortado/tensor"
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
 
 // Value is a handle to one output of a node in one recording. It compares with ==. The zero Value is none.
 type Value struct {
@@ -49,3 +53,16 @@ func (v Value) Output(i int) Value {
 
 // Recorder is the recording that v belongs to, nil for none.
 func (v Value) Recorder() *Recorder { return v.r }
+
+// String is for people: what a Value is, not what it holds, which is known once the step has run.
+func (v Value) String() string {
+	switch {
+	case v.r == nil:
+		return "no value"
+	case v.gen != v.r.gen:
+		return "stale value"
+	case int(v.id) >= len(v.r.path):
+		return "poisoned value"
+	}
+	return fmt.Sprintf("%v of %s", v.Spec(), v.r.path[v.id].Op.Name())
+}

@@ -67,6 +67,9 @@ func (v *Variable) Name() string { return v.name }
 // Spec is fixed for ever.
 func (v *Variable) Spec() tensor.Spec { return v.spec }
 
+// String is the name and the spec; [Variable.Value] reads the elements.
+func (v *Variable) String() string { return fmt.Sprintf("%s %v", v.name, v.spec) }
+
 // Value reads the variable, after all steps enqueued so far.
 func (v *Variable) Value(ctx context.Context) (tensor.Tensor, error) {
 	if err := v.Lock(ctx); err != nil {
