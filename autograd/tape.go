@@ -37,7 +37,7 @@ type Option func(*Tape)
 // Seed sets the seed of all random operations; 0 without it.
 func Seed(seed int64) Option { return func(t *Tape) { t.rng.SetInt(0, seed) } }
 
-// New makes a tape whose steps run runs.
+// New makes a tape whose steps run runs. Without a runner, nil, a tape only records: shapes and errors are known, and Step refuses.
 func New(run Runner, opts ...Option) *Tape {
 	t := &Tape{r: ops.NewRecorder(), run: run, rng: tensor.New(ops.RNGSpec)}
 	for _, o := range opts {
@@ -141,6 +141,9 @@ func (t *Tape) execute(ctx context.Context, step bool, vs []ops.Value) (*slot, e
 	if err != nil {
 		return nil, fmt.Errorf("autograd: step %d: %w", t.step, err)
 	}
+	if t.run == nil {
+		return nil, fmt.Errorf("autograd: step %d: %w: the tape has no engine to run on: autograd.New(engine)", t.step, ops.ErrMisuse)
+	}
 	t.rng.SetInt(1, t.step)
 	s := t.get()
 	if err := t.run.Run(ctx, g, t.r.Feeds(), t.rng, s.res); err != nil {
@@ -171,7 +174,8 @@ func (t *Tape) Eval(ctx context.Context, vs ...ops.Value) ([]tensor.Tensor, erro
 }
 
 // Step runs the recording with its effects and starts the next recording, whatever happens. The step number advances if the run was
-// accepted. An error that comes later is in the Result, and at the latest in the Step RunAhead later.
+// accepted. An error that is found while the step runs, an index out of range say, may come later: from the Result when it is read, and at
+// the latest from the Step RunAhead later. After the last step [Tape.Wait] asks for what is outstanding.
 func (t *Tape) Step(ctx context.Context, vs ...ops.Value) (Result, error) {
 	defer t.Discard()
 	if err := t.settle(ctx, t.step%RunAhead); err != nil {

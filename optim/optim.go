@@ -2,6 +2,7 @@ package optim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -185,6 +186,9 @@ func first(errs ...error) error {
 
 // present wants parameters that are there.
 func present(params []*ops.Variable) error {
+	if len(params) == 0 {
+		return errors.New("there are no parameters to update")
+	}
 	for i, p := range params {
 		if p == nil {
 			return fmt.Errorf("parameter %d is nil", i)

@@ -339,6 +339,11 @@ func TestMistakes(t *testing.T) {
 		t.Error(err)
 	}
 	tape.Discard()
+	(&optim.SGD{}).Update(tape, tape.Var(p).Sum())
+	if err := tape.Err(); err == nil || err.Error() != "optim: SGD: there are no parameters to update" {
+		t.Error(err)
+	}
+	tape.Discard()
 	n := ops.NewVariable("n", tensor.Must(tensor.From([]int64{1})))
 	(&optim.SGD{}).Update(tape, tape.Var(p).Sum(), n)
 	if err := tape.Err(); !errors.Is(err, ops.ErrNotDifferentiable) {

@@ -46,7 +46,10 @@ func New(devs ...accel.Device) (*Engine, error) {
 		return nil, errors.New("sched: an engine needs a device")
 	}
 	seen := map[string]bool{}
-	for _, d := range devs {
+	for i, d := range devs {
+		if d == nil {
+			return nil, fmt.Errorf("sched: device %d is nil", i)
+		}
 		if seen[d.ID()] {
 			return nil, fmt.Errorf("sched: two devices are called %s", d.ID())
 		}
