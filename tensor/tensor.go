@@ -116,7 +116,7 @@ func (t Tensor) Bytes() []byte {
 func (t Tensor) Reshape(dims ...int) (Tensor, error) {
 	s := Of(dims...)
 	if s.Check() != nil || s.Size() != t.Len() {
-		return Tensor{}, fmt.Errorf("tensor: %v has no shape %v", t.spec, dims)
+		return Tensor{}, fmt.Errorf("tensor: the %d elements of %v do not fill %v", t.Len(), t.spec, dims)
 	}
 	return Tensor{Spec{t.spec.DType, s}, t.p, t.n}, nil
 }
@@ -184,6 +184,8 @@ func (t Tensor) String() string {
 			b.WriteByte(' ')
 		}
 		switch {
+		case t.spec.DType == F32: // the fewest digits that tell it from its neighbours
+			fmt.Fprintf(&b, "%v", float32(t.At(i)))
 		case t.spec.DType.Float():
 			fmt.Fprintf(&b, "%v", t.At(i))
 		case t.spec.DType == Bool:

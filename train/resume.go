@@ -34,10 +34,14 @@ func (r *run) resume(ctx context.Context) error {
 			r.Observe(Skipped{Path: path, Err: err})
 			continue
 		}
+		note := strings.Join(r.differences(p, meta), "; ")
 		if err := r.restore(ctx, path, p, named); err != nil {
+			if note != "" {
+				err = fmt.Errorf("%w; %s", err, note)
+			}
 			return fmt.Errorf("train: resume: %s %w", path, err)
 		}
-		r.Observe(Resumed{Path: path, Step: p.Step, Note: strings.Join(r.differences(p, meta), "; ")})
+		r.Observe(Resumed{Path: path, Step: p.Step, Note: note})
 		return nil
 	}
 	if len(damaged) > 0 {
@@ -65,12 +69,8 @@ func readCheckpoint(path string) (p place, meta map[string]string, named []safet
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return p, nil, nil, fmt.Errorf("%s: metadata %s: %w", path, metaKey, err)
 	}
-	for _, name := range f.Names() {
-		t, err := f.Tensor(name)
-		if err != nil {
-			return p, nil, nil, fmt.Errorf("%s: %w", path, err)
-		}
-		named = append(named, safetensors.Named{Name: name, Tensor: t})
+	if named, err = f.Tensors(); err != nil {
+		return p, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, meta, named, nil
 }
@@ -87,8 +87,8 @@ func (r *run) restore(ctx context.Context, path string, p place, named []safeten
 	case p.Shuffled == r.KeepOrder:
 		return fmt.Errorf("was written with shuffling %v, not %v", p.Shuffled, !r.KeepOrder)
 	}
-	if err := Load(ctx, named, r.variables()); err != nil {
-		return fmt.Errorf("does not fit: %w", err)
+	if err := load(ctx, named, r.variables()); err != nil {
+		return err
 	}
 	r.tape.SetStep(int64(p.Step))
 	r.at, r.sum, r.seen = p.At, math.Float64frombits(p.SumBits), p.Seen
@@ -112,6 +112,14 @@ func (r *run) differences(p place, meta map[string]string) (list []string) {
 // Load sets variables to the tensors of the same names, in whatever order. All that does not fit is listed at once: names that are missing,
 // names that no variable has, shapes and types that differ; then nothing is set.
 func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) error {
+	if err := load(ctx, named, vars); err != nil {
+		return fmt.Errorf("train: the file %w", err)
+	}
+	return nil
+}
+
+// load is Load, with errors that go on from the file's name.
+func load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) error {
 	have := map[string]tensor.Tensor{}
 	for _, n := range named {
 		have[n.Name] = n.Tensor
@@ -143,11 +151,11 @@ func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("train: the file is of another model: %s", strings.Join(problems, "; "))
+		return fmt.Errorf("is of another model: %s", strings.Join(problems, "; "))
 	}
 	for _, v := range vars {
 		if err := v.Set(ctx, have[v.Name()]); err != nil {
-			return fmt.Errorf("train: %w", err)
+			return fmt.Errorf("does not fit: %w", err)
 		}
 	}
 	return nil

@@ -89,13 +89,9 @@ func readModel(ctx context.Context, f *safetensors.File) (m model, err error) {
 	if m.net, err = layers.Build(r.build(len(m.classes)), tensor.SpecOf(tensor.F32, append([]int{1}, dims...)...), 0, tensor.F32); err != nil {
 		return m, err
 	}
-	var named []safetensors.Named
-	for _, name := range f.Names() {
-		t, err := f.Tensor(name)
-		if err != nil {
-			return m, err
-		}
-		named = append(named, safetensors.Named{Name: name, Tensor: t})
+	named, err := f.Tensors()
+	if err != nil {
+		return m, err
 	}
 	return m, train.Load(ctx, named, m.net.State())
 }

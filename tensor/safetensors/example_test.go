@@ -25,8 +25,10 @@ func Example() {
 	fmt.Println(f.Names(), f.Metadata(), f.Verify())
 	fmt.Println(f.Tensor("fc.weight"))
 	fmt.Println(f.Tensor("fc.bias"))
+	fmt.Println(f.Tensors()) // all that are there, as Write takes them
 	// Output:
 	// [fc.weight] map[epoch:5] <nil>
 	// f32[2 3]{1 2 3 4 5 6} <nil>
 	// none safetensors: there is no tensor "fc.bias"
+	// [{fc.weight f32[2 3]{1 2 3 4 5 6}}] <nil>
 }

@@ -148,6 +148,19 @@ func (f *File) Tensor(name string) (tensor.Tensor, error) {
 	return t, nil
 }
 
+// Tensors reads all tensors, in the order of the header: what [Write] was given.
+func (f *File) Tensors() ([]Named, error) {
+	all := make([]Named, len(f.entries))
+	for i, name := range f.Names() {
+		t, err := f.Tensor(name)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = Named{name, t}
+	}
+	return all, nil
+}
+
 func (f *File) tensor(name string) (tensor.Tensor, error) {
 	s, err := f.spec(name)
 	if err != nil {

@@ -204,6 +204,9 @@ func TestAskedForInVain(t *testing.T) {
 			t.Errorf("%s: Spec says %v, Tensor %v", name, err2, err)
 		}
 	}
+	if all, err := f.Tensors(); err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") || !strings.Contains(err.Error(), `tensor "i"`) {
+		t.Error(all, err)
+	}
 }
 
 func TestBoolThatIsNone(t *testing.T) {
