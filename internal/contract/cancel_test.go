@@ -63,6 +63,8 @@ func Test20Cancel(t *testing.T) {
 					tape.On(r.devs[n-1].ID(), func() { tape.Assign(b, tape.Var(b).Add(h)) })
 					return h
 				}
+				record()
+				r.step(tape) // the variables are at home
 				for i := range 3 * n {
 					var c context.Context
 					c, cancel = context.WithCancel(ctx)

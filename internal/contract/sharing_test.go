@@ -115,7 +115,7 @@ func Test09TwoEngines(t *testing.T) {
 func Test09LockOrder(t *testing.T) {
 	onEach(t, 1, func(r *rig) {
 		u, v := ops.NewVariable("u", f64(1)), ops.NewVariable("v", f64(1))
-		limit, cancel := context.WithTimeout(ctx, 20*time.Second)
+		limit, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		for _, list := range [][]*ops.Variable{{u, v}, {v, u}} {
 			held := list[0]
