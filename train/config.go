@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Engine    *sched.Engine
 	Model     layers.Module
-	Loss      func(predicted, y ops.Value) ops.Value // the mean over the batch, one number: ops.CrossEntropy
+	Loss      func(predicted, y ops.Value) ops.Value // the mean over the batch, one number: ops.CrossEntropy. For a loss by Sub y has the shape of predicted: [n 1] minus [n] is [n n]
 	Optimizer optim.Optimizer                        // a new one, which has trained nothing yet
 
 	Batch      int            // samples in a batch; beyond the data, each epoch is one short batch

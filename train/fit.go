@@ -83,23 +83,33 @@ func batchOf(sample tensor.Spec, n int) tensor.Spec {
 	return tensor.SpecOf(sample.DType, append([]int{n}, sample.Shape.Dims()...)...)
 }
 
-// rehearse records the forward pass of a full batch and of the last one of an epoch, and runs nothing: a batch-norm that cannot take a last
-// batch of one sample says so now, not at the end of the first epoch.
+// rehearse records the forward pass, the loss and the metrics of a full batch and of the last one of an epoch, and runs nothing: a
+// batch-norm that cannot take a last batch of one sample, or a metric for other targets, says so now, not at the end of the first epoch.
 func (r *run) rehearse() error {
 	x, y := r.set.Specs()
 	sizes := []int{r.loader.Batch}
 	if last := r.set.Len() % r.loader.Batch; last != 0 {
 		sizes = append(sizes, last)
 	}
+	means := []Metric{{lossName, r.Loss}}
+	if r.Validation != nil {
+		means = append(means, r.Metrics...)
+	}
 	for _, n := range sizes {
 		tape := autograd.New(nil)
 		zeros := func(s tensor.Spec) ops.Value { return ops.Zeros(tape.Recorder(), batchOf(s, n)) }
-		loss := r.Loss(r.net.Forward(tape, zeros(x), layers.Train), zeros(y))
+		predicted, target := r.net.Forward(tape, zeros(x), layers.Train), zeros(y)
 		if err := tape.Err(); err != nil {
 			return fmt.Errorf("train: a batch of %d samples: %w", n, err)
 		}
-		if s := loss.Spec(); s.Shape.Size() != 1 || !s.DType.Float() {
-			return fmt.Errorf("train: the loss of a batch of %d samples is %v: want one number, the mean over the samples", n, s)
+		for _, m := range means {
+			mean := m.Mean(predicted, target)
+			if err := tape.Err(); err != nil {
+				return fmt.Errorf("train: the %s of a batch of %d samples: %w", m.Name, n, err)
+			}
+			if s := mean.Spec(); s.Shape.Size() != 1 || !s.DType.Float() {
+				return fmt.Errorf("train: the %s of a batch of %d samples is %v: want one number, the mean over the samples", m.Name, n, s)
+			}
 		}
 	}
 	return nil

@@ -204,7 +204,13 @@ func TestConfig(t *testing.T) {
 		`metric 0, "accuracy", needs`:             func(c *train.Config, _ *data.Dataset) { c.Metrics[0].Mean = nil },
 		"validation samples are f32[2]":           func(c *train.Config, _ *data.Dataset) { c.Validation = wide(t) },
 		"parameters are floats, not i32":          func(c *train.Config, _ *data.Dataset) { c.DType = tensor.I32 },
-		"in 0":                                    func(c *train.Config, d *data.Dataset) { *d, c.Validation = wide(t), nil }, // a convolution of rows
+		"in scope 0":                              func(c *train.Config, d *data.Dataset) { *d, c.Validation = wide(t), nil }, // a convolution of rows
+		"the accuracy of a batch of 8 samples is f32[8": func(c *train.Config, _ *data.Dataset) {
+			c.Metrics[0].Mean = func(p, _ ops.Value) ops.Value { return p }
+		},
+		"the accuracy of a batch of 8 samples: sum: there is no axis 7": func(c *train.Config, _ *data.Dataset) {
+			c.Metrics[0].Mean = func(p, _ ops.Value) ops.Value { return p.Sum(7) }
+		},
 		"the loss of a batch of 8 samples is f32[8": func(c *train.Config, _ *data.Dataset) {
 			c.Loss = func(p, _ ops.Value) ops.Value { return p }
 		},

@@ -151,7 +151,7 @@ func load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("is of another model: %s", strings.Join(problems, "; "))
+		return fmt.Errorf("is of another model or optimizer: %s", strings.Join(problems, "; "))
 	}
 	for _, v := range vars {
 		if err := v.Set(ctx, have[v.Name()]); err != nil {
