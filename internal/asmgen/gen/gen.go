@@ -26,7 +26,7 @@ var Packages = []Package{
 	{"gemm", "accel/cpu/internal/gemm", (*gen).gemmKernels, gemmNEON},
 	{"limit", "accel/cpu/internal/limit", (*gen).limitKernels, limitNEON},
 	{"conv", "accel/cpu/internal/conv", (*gen).convKernels, convNEON},
-	{"vec", "accel/cpu/internal/vec", (*gen).vecKernels, nil},
+	{"vec", "accel/cpu/internal/vec", (*gen).vecKernels, vecNEON},
 }
 
 // Find returns the package of that name.

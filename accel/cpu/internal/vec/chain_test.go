@@ -201,7 +201,7 @@ func TestPosition(t *testing.T) {
 func positions(t *testing.T, op Op, chains []*Chain, v, other, want float32) {
 	t.Helper()
 	size, every := ops[op].size(), 1
-	if raced {
+	if quick() {
 		every = 9
 	}
 	for n := 1; n <= len(chains); n += every {
@@ -262,30 +262,36 @@ func TestCast(t *testing.T) {
 	for _, x := range []float64{3e9, -3e9, 2147483648, 9.3e18, -9.3e18, 300, -1, 255.9, 65520, 65504, 1.5, 0x1.01p0, 0x1.008p0, 0x1.0080000001p0, 0x1p-25} {
 		a = append(a, x, -x)
 	}
-	for _, from := range tensor.DTypes {
-		src := tensor.New(tensor.SpecOf(from, len(a)))
-		for i, x := range a {
-			src.Set(i, x)
-		}
-		for _, to := range tensor.DTypes {
-			want, got := tensor.New(tensor.SpecOf(to, len(a))), tensor.New(tensor.SpecOf(to, len(a)))
-			for i := range a {
-				if from.Float() {
-					want.Set(i, src.At(i))
-				} else {
-					want.SetInt(i, src.Int(i))
-				}
+	levels(t, func(t *testing.T, l isa.Level) {
+		for _, from := range tensor.DTypes {
+			src := tensor.New(tensor.SpecOf(from, len(a)))
+			for i, x := range a {
+				src.Set(i, x)
 			}
-			levels(t, func(t *testing.T, l isa.Level) {
-				p := &Program{Shape: tensor.Of(len(a))}
-				p.Outputs = []Reg{p.Cast(p.Input(from, p.Shape), to)}
-				run(t, compile(t, l, p), [][]byte{src.Bytes()}, [][]byte{got.Bytes()})
-				for i := range a {
-					if g, w := got.At(i), want.At(i); g != w && !(g != g && w != w) || !to.Float() && got.Int(i) != want.Int(i) {
-						t.Fatalf("%v to %v: %g is %g, want %g", from, to, src.At(i), g, w)
-					}
-				}
-			})
+			for _, to := range tensor.DTypes {
+				castCase(t, l, src, to)
+			}
+		}
+	})
+}
+
+func castCase(t *testing.T, l isa.Level, src tensor.Tensor, to tensor.DType) {
+	t.Helper()
+	from, n := src.DType(), src.Len()
+	want, got := tensor.New(tensor.SpecOf(to, n)), tensor.New(tensor.SpecOf(to, n))
+	for i := range n {
+		if from.Float() {
+			want.Set(i, src.At(i))
+		} else {
+			want.SetInt(i, src.Int(i))
+		}
+	}
+	p := &Program{Shape: tensor.Of(n)}
+	p.Outputs = []Reg{p.Cast(p.Input(from, p.Shape), to)}
+	run(t, compile(t, l, p), [][]byte{src.Bytes()}, [][]byte{got.Bytes()})
+	for i := range n {
+		if g, w := got.At(i), want.At(i); g != w && !(g != g && w != w) || !to.Float() && got.Int(i) != want.Int(i) {
+			t.Fatalf("%v to %v: %g is %g, want %g", from, to, src.At(i), g, w)
 		}
 	}
 }
@@ -436,8 +442,8 @@ func TestSelect(t *testing.T) {
 
 // TestLarge has outputs that are written past the caches, one of them in the memory of an input, one that begins beside a cache line.
 func TestLarge(t *testing.T) {
-	if raced {
-		t.Skip("too slow under the race detector")
+	if quick() {
+		t.Skip("takes seconds")
 	}
 	const n = streamBytes/4 + 37
 	levels(t, func(t *testing.T, l isa.Level) {

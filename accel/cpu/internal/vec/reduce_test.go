@@ -56,7 +56,7 @@ func TestReduce(t *testing.T) {
 	levels(t, func(t *testing.T, l isa.Level) {
 		for _, dims := range reduceShapes {
 			shape := tensor.Of(dims...)
-			if raced && shape.Size() > 5000 {
+			if quick() && shape.Size() > 5000 {
 				continue
 			}
 			for axes := range uint8(1) << shape.Rank() {
@@ -135,8 +135,8 @@ func TestReduceSpecial(t *testing.T) {
 
 // TestTallSum is a float32 sum that sticks at 2^24 when it is added up in float32.
 func TestTallSum(t *testing.T) {
-	if raced {
-		t.Skip("too slow under the race detector")
+	if quick() {
+		t.Skip("takes seconds")
 	}
 	const n = 20_000_000
 	x := make([]float32, 2*n)

@@ -56,6 +56,9 @@ func run(t testing.TB, s Step, in, out [][]byte) {
 	}
 }
 
+// quick reports whether tests take samples: with -short, and where all is slow.
+func quick() bool { return raced || testing.Short() }
+
 // values returns n numbers of about that size.
 func values[T number](r *rand.Rand, n int, size float64) []T {
 	x := make([]T, n)
