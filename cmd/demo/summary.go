@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/cortado-ml/cortado/data/fashion"
 	"github.com/cortado-ml/cortado/layers"
@@ -25,13 +24,6 @@ func summaryCommand(_ context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "layer\tkind\toutput\tparameters\n")
-	total := 0
-	for _, row := range net.Summary() {
-		fmt.Fprintf(w, "%s\t%s\t%v\t%d\n", row.Name, row.Kind, row.Out, row.Params)
-		total += row.Params
-	}
-	fmt.Fprintf(w, "all\t\t\t%d, %d bytes\n", total, 4*total)
-	return w.Flush()
+	_, err = fmt.Fprint(out, net)
+	return err
 }
