@@ -14,6 +14,7 @@ type Dataset interface {
 	// Specs describe one sample. A data set without targets gives the zero Spec for y, and Sample and batches then have none.
 	Specs() (x, y tensor.Spec)
 	// Sample writes sample i, from 0, into x and y, which have the Specs. It writes every element: the memory has been used before.
+	// tensor.Data gives the elements as a Go slice, for the type of the spec alone: as []float64 those of f32 are nil.
 	Sample(i int, x, y tensor.Tensor) error
 }
 

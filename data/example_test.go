@@ -65,3 +65,34 @@ func ExampleSplit() {
 	fmt.Println(train.Len(), validation.Len(), err)
 	// Output: 8 2 <nil>
 }
+
+// halves is a data set of one's own: images of 4 x 4 pixels whose left (class 0) or right half (class 1) is bright.
+type halves int
+
+func (n halves) Len() int { return int(n) }
+
+func (halves) Specs() (x, y tensor.Spec) {
+	return tensor.SpecOf(tensor.F32, 1, 4, 4), tensor.SpecOf(tensor.I64) // an image with one channel, a label
+}
+
+func (halves) Sample(i int, x, y tensor.Tensor) error {
+	class := i % 2
+	pixels := tensor.Data[float32](x) // []float32, since the spec says F32
+	for p := range pixels {
+		pixels[p] = 0
+		if p%4/2 == class {
+			pixels[p] = 1
+		}
+	}
+	y.SetInt(0, int64(class))
+	return nil
+}
+
+// Three methods make a data set; what makes it need not be in memory.
+func ExampleDataset() {
+	for batch, err := range (data.Loader{Data: halves(10), Batch: 2}).Batches(context.Background(), data.Position{}) {
+		fmt.Println(batch.X.Spec(), batch.X.Row(1).Floats()[:4], batch.Y, err)
+		break
+	}
+	// Output: f32[2 1 4 4] [0 0 1 1] i64[2]{0 1} <nil>
+}

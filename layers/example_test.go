@@ -23,9 +23,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, r := range net.Summary() {
-		fmt.Printf("%s %-11s %-14v %3d\n", r.Name, r.Kind, r.Out.Shape, r.Params)
-	}
+	fmt.Print(net)
 
 	eng, err := sched.New(acceltest.Reference("reference")) // a driver's device in a program
 	if err != nil {
@@ -41,13 +39,15 @@ func Example() {
 	}
 	fmt.Println(y[0].Spec())
 	// Output:
-	// 0 Conv2D      [1 4 8 8]       40
-	// 1 BatchNorm2D [1 4 8 8]        8
-	// 2 ReLU        [1 4 8 8]        0
-	// 3 MaxPool2D   [1 4 4 4]        0
-	// 4 Flatten     [1 64]           0
-	// 5 Dropout     [1 64]           0
-	// 6 Linear      [1 10]         650
+	// layer  kind         output        parameters
+	// 0      Conv2D       f32[1 4 8 8]  40
+	// 1      BatchNorm2D  f32[1 4 8 8]  8
+	// 2      ReLU         f32[1 4 8 8]  0
+	// 3      MaxPool2D    f32[1 4 4 4]  0
+	// 4      Flatten      f32[1 64]     0
+	// 5      Dropout      f32[1 64]     0
+	// 6      Linear       f32[1 10]     650
+	// all                               698, 2792 bytes
 	// f32[5 10]
 }
 

@@ -2,6 +2,8 @@ package layers
 
 import (
 	"fmt"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
@@ -65,6 +67,21 @@ func (n *Net) State() []*ops.Variable { return n.state[:len(n.state):len(n.state
 
 // Summary has a row for each module, in the order of their first use.
 func (n *Net) Summary() []Row { return append([]Row(nil), n.rows...) }
+
+// String is the summary as a table for people.
+func (n *Net) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "layer\tkind\toutput\tparameters\n")
+	total := 0
+	for _, r := range n.rows {
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\n", r.Name, r.Kind, r.Out, r.Params)
+		total += r.Params
+	}
+	fmt.Fprintf(w, "all\t\t\t%d, %d bytes\n", total, n.dtype.Size()*total)
+	w.Flush() // a Builder takes everything
+	return b.String()
+}
 
 // make makes a variable.
 func (n *Net) make(name string, s tensor.Spec, init Init, train bool) *ops.Variable {
