@@ -186,9 +186,9 @@ func (n *vecNeon) unaries() {
 		n.do1("FSQRT", 0, 0)
 		n.do("FDIV", 0, 3, 0)
 	})
-	n.unary("exp", "takes e**x, at most 1 ULP from the exact result.", n.exp)
-	n.unary("log", "takes natural logarithms, at most 0.8 ULP from the exact result.", n.log)
-	n.unary("tanh", "takes hyperbolic tangents, at most 1.4 ULP from the exact result.", n.tanh)
+	n.unary("exp", "takes e**x, at most 1.1 ULP from the exact result.", n.exp)
+	n.unary("log", "takes natural logarithms, at most 0.9 ULP from the exact result.", n.log)
+	n.unary("tanh", "takes hyperbolic tangents, at most 1.5 ULP from the exact result.", n.tanh)
 	n.unary("sigmoid", "takes 1/(1+e**-x), at most 2.5 ULP from the exact result.", n.sigmoid)
 }
 
