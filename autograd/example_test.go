@@ -41,6 +41,9 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
+	if err := tape.Wait(ctx); err != nil { // what the last steps have to tell
+		log.Fatal(err)
+	}
 	slope, _ := w.Value(ctx)
 	shift, _ := b.Value(ctx)
 	fmt.Printf("y = %.2f x + %.2f, compiled %d graph\n", slope.At(0), shift.At(0), eng.Stats().Compiles)
@@ -64,5 +67,5 @@ func ExampleTape_Step_error() {
 	tape.Scope("model", func() { a = a.MatMul(b).ReLU() })
 	_, err = tape.Step(context.Background(), a)
 	fmt.Println(err)
-	// Output: autograd: step 0: matmul: inner dimensions differ: 4 (axis 1 of lhs [3 4]) vs 5 (axis 0 of rhs [5 6]) in scope model at example_test.go:64
+	// Output: autograd: step 0: matmul: inner dimensions differ: 4 (axis 1 of lhs [3 4]) vs 5 (axis 0 of rhs [5 6]) in scope model at example_test.go:67
 }
