@@ -169,7 +169,7 @@ func (CrossEntropyOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 
 func inferLabels(in []tensor.Spec) error {
 	if len(in) < 2 || !in[0].DType.Float() || in[1].DType != tensor.I32 && in[1].DType != tensor.I64 {
-		return &tensor.ShapeError{Msg: "wants float logits and labels of type i32 or i64; write a Cast", In: in}
+		return &tensor.ShapeError{Msg: "wants float logits, then labels of type i32 or i64; write a Cast", In: in}
 	}
 	if r := in[0].Shape.Rank(); r == 0 || tensor.Of(in[0].Shape.Dims()[:r-1]...) != in[1].Shape {
 		return &tensor.ShapeError{Msg: "wants one label for each row of logits: [...] for [..., classes]", In: in}
