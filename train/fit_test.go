@@ -272,6 +272,13 @@ func poisoned(t testing.TB, at int, x float64) data.Dataset {
 
 // TestNotFinite trains on data with a NaN or an infinite number: the error names the step and the last good checkpoint, which stays the newest.
 func TestNotFinite(t *testing.T) {
+	c := config(t)
+	c.KeepOrder, c.Checkpoint = true, t.TempDir() // with none due before the end of the epoch
+	r := fit(t.Context(), c, poisoned(t, 17, math.NaN()), nil)
+	want := "train: the loss is NaN at step 3: lower the learning rate, or look for such values in the data"
+	if r.err == nil || r.err.Error() != want || len(files(t, c.Checkpoint)) > 0 {
+		t.Errorf("it left %v; the error is %v", files(t, c.Checkpoint), r.err)
+	}
 	for _, x := range []float64{math.NaN(), math.Inf(1)} {
 		c := config(t)
 		c.KeepOrder, c.Checkpoint, c.CheckpointEvery = true, t.TempDir(), 1
@@ -362,6 +369,49 @@ func TestBrokenSample(t *testing.T) {
 		t.Error(d)
 	}
 	compareReports(t, r.report, want.report)
+}
+
+// TestCancelledWithin cancels while a step is being recorded: it happens whole nevertheless.
+func TestCancelledWithin(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	seen := 0
+	c := config(t)
+	c.Checkpoint = t.TempDir()
+	c.Model = append(layers.Sequential{layers.Func(func(lc *layers.Context, x ops.Value) ops.Value {
+		if x.Dim(0) == batch && lc.Mode == layers.Train {
+			if seen++; seen == 1+3 { // the first was the rehearsal
+				cancel(errStop)
+			}
+		}
+		return x
+	})}, small...)
+	r := fit(ctx, c, squares(t, samples, 1), nil)
+	if !errors.Is(r.err, errStop) || r.report.Steps != 3 || last[train.Saved](r.events).Step != 3 {
+		t.Errorf("after %d steps the error is %v", r.report.Steps, r.err)
+	}
+
+	c.Model, c.Optimizer, c.Resume = append(layers.Sequential{layers.ReLU{}}, small...), config(t).Optimizer, true
+	if r := fit(ctx, c, squares(t, samples, 1), nil); !errors.Is(r.err, errStop) || len(r.events) != 2 {
+		t.Errorf("resumed and stopped at once, it told %v; the error is %v", r.events, r.err)
+	}
+}
+
+// TestSeedOfDropout trains twice with everything equal but the seed, from the same weights and in the same order.
+func TestSeedOfDropout(t *testing.T) {
+	var losses [2]float64
+	for i := range losses {
+		c := config(t)
+		c.Model = layers.Sequential{layers.Flatten{}, layers.Dropout{P: 0.5}, layers.Linear{Out: 3, BiasInit: layers.Zeros, Init: func(w tensor.Tensor, _ layers.Draw) {
+			for i := range w.Len() {
+				w.Set(i, float64(i%7)/10)
+			}
+		}}}
+		c.Seed, c.Steps, c.KeepOrder, c.Transform = uint64(i), 1, true, nil
+		losses[i] = mustFit(t, c, squares(t, samples, 1)).report.Loss
+	}
+	if losses[0] == losses[1] {
+		t.Errorf("both losses are %v", losses[0])
+	}
 }
 
 // TestWrongLabel is a label beyond the classes: the step fails, named, and the model is as before.

@@ -41,9 +41,12 @@ type output struct {
 
 func (o *output) Write(b []byte) (int, error) {
 	n, err := o.File.Write(b)
-	if err != nil && o.err == nil {
-		o.err = fmt.Errorf("standard output: %w", err)
-		o.fail(o.err)
+	if err != nil {
+		err = fmt.Errorf("standard output: %w", err)
+		o.fail(err)
+	}
+	if o.err == nil {
+		o.err = err
 	}
 	return n, err
 }

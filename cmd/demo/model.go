@@ -57,9 +57,6 @@ func loadModel(ctx context.Context, path string) (m model, err error) {
 		return m, err
 	}
 	defer f.Close()
-	if err := f.Verify(); err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
-	}
 	if m, err = readModel(ctx, f); err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
 	}
@@ -74,6 +71,9 @@ func readModel(ctx context.Context, f *safetensors.File) (m model, err error) {
 	r, ok := recipes[meta[metaModel]]
 	if !ok {
 		return m, fmt.Errorf("it is no model of the demo: its metadata name the model %q, and there are %s", meta[metaModel], modelNames())
+	}
+	if err := f.Verify(); err != nil {
+		return m, err
 	}
 	if err := json.Unmarshal([]byte(meta[metaClasses]), &m.classes); err != nil {
 		return m, fmt.Errorf("it is no model of the demo, a checkpoint perhaps: metadata %s: %w", metaClasses, err)

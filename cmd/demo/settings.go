@@ -31,8 +31,8 @@ Other commands, each with its own -h:
   demo bench      how fast this machine is, and this engine on it`)
 	f.StringVar(&s.model, "model", "cnn", "`model` to train: "+modelNames())
 	f.StringVar(&s.data, "data", "fashion", "the images: fashion, or a `folder` with the IDX files of MNIST and its like, or with one folder of\npictures for each class, perhaps below train and test")
-	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model)")
-	f.IntVar(&s.steps, "steps", 0, "batches to train on at most (default: no limit)")
+	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model, unless -steps says how long)")
+	f.IntVar(&s.steps, "steps", 0, "batches to train on; with -epochs too, what is over first ends the run")
 	f.IntVar(&s.batch, "batch", 0, "images in a batch (default: as suits the model)")
 	f.Float64Var(&s.rate, "lr", 0, "learning `rate` (default: as suits the model)")
 	f.StringVar(&s.optimizer, "optimizer", "", "sgd, momentum, adam or adamw (default: as suits the model)")
@@ -69,7 +69,7 @@ func (s *settings) fill() error {
 	if err != nil {
 		return err
 	}
-	if s.epochs != 0 {
+	if s.epochs != 0 || s.steps != 0 {
 		r.epochs = s.epochs
 	}
 	if s.batch != 0 {
@@ -101,8 +101,8 @@ func (s settings) optimize(steps int) (optim.Optimizer, error) {
 // length is the steps of the run.
 func (s settings) length(set data.Dataset) int {
 	n := s.epochs * (data.Loader{Data: set, Batch: s.batch}).Len()
-	if s.steps > 0 {
-		n = min(n, s.steps)
+	if s.epochs == 0 || s.steps > 0 && s.steps < n {
+		n = s.steps
 	}
 	return n
 }
