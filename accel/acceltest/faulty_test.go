@@ -156,6 +156,9 @@ func caught(t *testing.T, check string, fault func(d *faulty)) string {
 
 // TestFaulty: each fault is caught by the check that looks for it.
 func TestFaulty(t *testing.T) {
+	if RaceDetector {
+		t.Skip("the faults are not races")
+	}
 	sound := map[string]bool{} // checks that pass without a fault
 	for _, c := range []struct {
 		check, name string
