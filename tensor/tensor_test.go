@@ -227,13 +227,13 @@ func TestCopies(t *testing.T) {
 func TestString(t *testing.T) {
 	long := New(SpecOf(U8, 17))
 	for want, u := range map[string]Tensor{
-		"f32[2 2]{1 -0.5 NaN +Inf}":                   Must(From([]float32{1, -0.5, float32(math.NaN()), float32(math.Inf(1))}, 2, 2)),
-		"f32[]{0.1}":                                  Scalar(float32(0.1)),
-		"f64[]{0.1}":                                  Scalar(0.1),
-		"i64[]{-9007199254740993}":                    Scalar(int64(-9007199254740993)),
-		"bool[2]{true false}":                         Must(From([]bool{true, false})),
-		"bf16[1]{1.5}":                                Full(SpecOf(BF16, 1), 1.5),
-		"f16[0 3]{}":                                  New(SpecOf(F16, 0, 3)),
+		"f32[2 2]{1 -0.5 NaN +Inf}": Must(From([]float32{1, -0.5, float32(math.NaN()), float32(math.Inf(1))}, 2, 2)),
+		"f32[]{0.1}":                Scalar(float32(0.1)),
+		"f64[]{0.1}":                Scalar(0.1),
+		"i64[]{-9007199254740993}":  Scalar(int64(-9007199254740993)),
+		"bool[2]{true false}":       Must(From([]bool{true, false})),
+		"bf16[1]{1.5}":              Full(SpecOf(BF16, 1), 1.5),
+		"f16[0 3]{}":                New(SpecOf(F16, 0, 3)),
 		"u8[17]{0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 ...}": long,
 	} {
 		if got := u.String(); got != want {
