@@ -37,9 +37,12 @@ type prediction struct {
 	Probability float64 `json:"probability"`
 }
 
+// defaultModel is what training leaves when no flag says otherwise.
+var defaultModel = filepath.Join("cortado-demo", "cnn.safetensors")
+
 func predictCommand(ctx context.Context, args []string, out io.Writer) error {
 	f := newFlags("predict", "[flags] IMAGE...", "Says what a trained model sees in pictures, PNG or JPEG. Models of Fashion-MNIST know light things on dark ground: use\n-invert for dark ones on light ground.")
-	file := f.String("model-file", filepath.Join("cortado-demo", "cnn.safetensors"), "the model, a `file` that training has saved")
+	file := f.String("model-file", defaultModel, "the model, a `file` that training has saved")
 	invert := f.Bool("invert", false, "turn light into dark")
 	asJSON := f.Bool("json", false, "print one JSON object a line")
 	if err := parse(f, args, out, true); err != nil {

@@ -68,10 +68,14 @@ func show(ctx context.Context, out io.Writer, eng *sched.Engine, set imageSet, r
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "test accuracy %.2f %%, loss %.4f, on %d images that it has not trained on; %.1f s\nthe model is in %s\n",
+	fmt.Fprintf(out, "test accuracy %.2f %%, loss %.4f, on %d images it has never seen; %.1f s\nthe model is in %s\n",
 		100*report.Validation["accuracy"], report.Validation["loss"], set.test.Len(), seconds, path)
 	if example != "" {
-		fmt.Fprintf(out, "try: go run ./cmd/demo predict -model-file %s %s\n", path, example)
+		flag := ""
+		if path != defaultModel {
+			flag = "-model-file " + path + " "
+		}
+		fmt.Fprintf(out, "try: go run ./cmd/demo predict %s%s\n", flag, example)
 	}
 	return nil
 }
