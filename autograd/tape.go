@@ -89,12 +89,7 @@ func (t *Tape) Grad(loss ops.Value, wrt ...ops.Value) []ops.Value {
 }
 
 // VJP gives the vector-Jacobian products of y: the gradients of the sum of y*dy. dy has y's spec.
-func (t *Tape) VJP(y, dy ops.Value, wrt ...ops.Value) []ops.Value {
-	if dy.IsNone() {
-		t.r.Fail(fmt.Errorf("autograd: %w: VJP needs a weight dy for each element of y; for a loss of one element use Grad", ops.ErrMisuse))
-	}
-	return t.r.Grad(y, dy, wrt...)
-}
+func (t *Tape) VJP(y, dy ops.Value, wrt ...ops.Value) []ops.Value { return t.r.VJP(y, dy, wrt...) }
 
 // On pins what f records to a device.
 func (t *Tape) On(device string, f func()) { t.r.On(device, f) }

@@ -29,6 +29,14 @@ func (m *gradMemo) is(y, dy Value, wrt []Value) bool {
 	return true
 }
 
+// VJP is Grad with a weight for each element of y.
+func (r *Recorder) VJP(y, dy Value, wrt ...Value) []Value {
+	if dy.IsNone() && r.err == nil {
+		r.misuse("grad: VJP needs a weight dy for each element of y; for a loss of one element use Grad")
+	}
+	return r.Grad(y, dy, wrt...)
+}
+
 // Grad gives the gradients of y, weighted by dy, with respect to wrt; with no dy, y is one float and its weight 1. The rules run in the
 // reverse order of recording. It is remembered per prefix and arguments: a replay appends the remembered nodes and returns the
 // remembered slice, which is the recorder's until the next Begin.

@@ -201,7 +201,10 @@ func (p *program) runStep(s *step) (err error) {
 	if p.profile {
 		start = time.Now()
 	}
-	if err := s.Run(p.d.pool, s.args, s.outs); err != nil {
+	err = s.Run(p.d.pool, s.args, s.outs)
+	clear(s.args) // the caller's inputs are the caller's again
+	clear(s.outs)
+	if err != nil {
 		return &accel.NodeError{Node: s.nodes[len(s.nodes)-1], Err: explain(err)}
 	}
 	if p.profile {

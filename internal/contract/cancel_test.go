@@ -279,7 +279,7 @@ func TestCleanup(t *testing.T) {
 
 // A tape and an engine let go of a step's inputs when the step is over.
 func TestInputsAreLetGo(t *testing.T) {
-	onFake(t, 1, func(r *rig) {
+	onEach(t, 1, func(r *rig) {
 		tape := r.tape()
 		step := func() weak.Pointer[float64] {
 			data := make([]float64, 1000)
