@@ -35,7 +35,7 @@ func (c *compiler) join(i int) error {
 	n := &c.g.Nodes[i]
 	shape := n.Out[0].Shape
 	var mine *cluster
-	for _, e := range n.In {
+	for x, e := range n.In {
 		k := c.cluster[e]
 		if k == nil || k == mine {
 			continue
@@ -44,7 +44,7 @@ func (c *compiler) join(i int) error {
 		if mine != nil {
 			size += len(mine.nodes)
 		}
-		if k.shape != shape || size >= maxCluster {
+		if k.shape != shape || size >= maxCluster || seeds(n, x) {
 			if err := c.close(k); err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func (c *compiler) forget(k *cluster) {
 // close emits the chain of a cluster.
 func (c *compiler) close(k *cluster) error {
 	c.forget(k)
-	w := &chainWriter{c: c, k: k, regs: map[ops.Edge]vec.Reg{}, inside: map[ops.Edge]bool{}, consts: map[constant]vec.Reg{}, floats: map[vec.Reg]vec.Reg{}}
+	w := &chainWriter{c: c, k: k, regs: map[ops.Edge]vec.Reg{}, inside: map[ops.Edge]bool{}, consts: map[constant]vec.Reg{}, floats: map[vec.Reg]vec.Reg{}, seed: map[ops.Edge][2]vec.Reg{}}
 	for _, i := range k.nodes {
 		w.inside[ops.Edge{Node: uint32(i)}] = true
 	}
@@ -108,8 +108,8 @@ type chainWriter struct {
 	dense  []bool // inputs that are read element by element
 	regs   map[ops.Edge]vec.Reg
 	consts map[constant]vec.Reg
-	floats map[vec.Reg]vec.Reg // 16-bit registers as float32
-	seed   [2]vec.Reg          // of random numbers: seed and step
+	floats map[vec.Reg]vec.Reg     // 16-bit registers as float32
+	seed   map[ops.Edge][2]vec.Reg // of the input of random operations: seed and step
 }
 
 func (w *chainWriter) write() error {
@@ -140,6 +140,9 @@ func (w *chainWriter) write() error {
 
 // input makes a register of a value from outside.
 func (w *chainWriter) input(n *accel.Node, x int, e ops.Edge) error {
+	if seeds(n, x) {
+		return w.rng(e)
+	}
 	if _, ok := w.regs[e]; ok || w.inside[e] {
 		return nil
 	}
@@ -147,9 +150,6 @@ func (w *chainWriter) input(n *accel.Node, x int, e ops.Edge) error {
 		return nil // a constant in a register, made where it is used
 	}
 	spec := w.c.spec(e)
-	if spec == ops.RNGSpec && x == len(n.In)-1 && random(n.Op) {
-		return w.rng(e)
-	}
 	if w.layout != nil {
 		v, strides, err := w.layout.input(w.c, e, w.k.shape)
 		if err != nil {
@@ -178,18 +178,25 @@ func (w *chainWriter) add(e ops.Edge, v view, dense bool) {
 
 // rng makes registers of seed and step.
 func (w *chainWriter) rng(e ops.Edge) error {
+	if _, ok := w.seed[e]; ok {
+		return nil
+	}
 	v, err := w.c.need(e)
 	if err != nil {
 		return err
 	}
-	w.regs[e] = -1 // known, and read through seed
-	for k := range w.seed {
+	var seed [2]vec.Reg
+	for k := range seed {
 		w.p.Inputs = append(w.p.Inputs, vec.Input{DType: tensor.I64})
-		w.seed[k] = vec.Reg(len(w.p.Inputs) - 1)
+		seed[k] = vec.Reg(len(w.p.Inputs) - 1)
 		w.in, w.dense = append(w.in, view{v, 8 * k, 8}), append(w.dense, false)
 	}
+	w.seed[e] = seed
 	return nil
 }
+
+// seeds reports whether input x of a node is seed and step of its random numbers, which are no elements of a chain.
+func seeds(n *accel.Node, x int) bool { return random(n.Op) && x == len(n.In)-1 }
 
 func random(op ops.Op) bool {
 	switch op.(type) {

@@ -51,7 +51,7 @@ func (c *compiler) mayWrite(at int, param *value) bool {
 	for i := at; i < len(c.p.steps); i++ {
 		s := &c.p.steps[i]
 		for k, v := range s.in {
-			if v.value == param && (i > at || !s.dense[k]) {
+			if v.value == param && (i > at || s.dense == nil || !s.dense[k]) {
 				return false
 			}
 		}

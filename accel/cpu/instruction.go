@@ -45,16 +45,23 @@ func (w *chainWriter) instruction(n *accel.Node) (vec.Reg, error) {
 	case ops.ExpandOp, ops.StopGradientOp:
 		return w.reg(n.In[0]), nil
 	case ops.DropoutOp:
-		i := vec.Instr{Op: vec.Dropout, Args: [3]vec.Reg{w.float(n.In[0]), w.seed[0], w.seed[1]}, Imm: o.P.Float(), Stream: o.Stream}
+		seed := w.seed[n.In[1]]
+		i := vec.Instr{Op: vec.Dropout, Args: [3]vec.Reg{w.float(n.In[0]), seed[0], seed[1]}, Imm: o.P.Float(), Stream: o.Stream}
 		return w.round(d, w.p.Do(i)), nil
 	case ops.UniformOp:
-		u := w.p.Do(vec.Instr{Op: vec.Uniform, Args: [3]vec.Reg{w.seed[0], w.seed[1]}, Stream: o.Stream})
+		u := w.draw(vec.Uniform, n.In[0], o.Stream)
 		return w.affine(d, u, o.Hi.Float()-o.Lo.Float(), o.Lo.Float()), nil
 	case ops.NormalOp:
-		z := w.p.Do(vec.Instr{Op: vec.Normal, Args: [3]vec.Reg{w.seed[0], w.seed[1]}, Stream: o.Stream})
+		z := w.draw(vec.Normal, n.In[0], o.Stream)
 		return w.affine(d, z, o.Std.Float(), o.Mean.Float()), nil
 	}
 	return 0, fmt.Errorf("cpu: %s is not elementwise", n.Op.Name())
+}
+
+// draw is random numbers in float32.
+func (w *chainWriter) draw(op vec.Op, rng ops.Edge, stream uint64) vec.Reg {
+	seed := w.seed[rng]
+	return w.p.Do(vec.Instr{Op: op, Args: [3]vec.Reg{seed[0], seed[1]}, Stream: stream})
 }
 
 // affine is x*by + shift in the type that d is computed in, then d.

@@ -14,6 +14,10 @@ func (c *compiler) matmul(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.MatMulOp)
 	spec := n.Out[0]
+	if spec.Shape.Size() == 0 {
+		c.consts[out(i, 0)] = ops.FillOp{Spec: spec}
+		return nil
+	}
 	s := product(o, n.Args[0].Shape, n.Args[1].Shape, spec.Shape)
 	nodes, last := []int{i}, ops.Edge{Node: uint32(i)}
 	var bias *value

@@ -95,14 +95,13 @@ func (k maxPoolKernel) Run(pool *work.Pool, in, out [][]byte) error {
 }
 
 // maxPoolGrad emits the gradient of a max-pool of this program, with the mask of the ReLU before it if that was fused; for indices that come
-// from elsewhere, plain loops.
+// from elsewhere, or that are taken for those of another plane, plain loops.
 func (c *compiler) maxPoolGrad(i int) error {
 	n := &c.g.Nodes[i]
-	win := c.winners[n.In[1]]
-	if win == nil {
+	win, pool := c.winners[n.In[1]], &c.g.Nodes[n.In[1].Node]
+	if win == nil || pool.Args[0] != n.Out[0] {
 		return c.maxPoolGradByIndex(i)
 	}
-	pool := &c.g.Nodes[n.In[1].Node]
 	p, err := c.poolPlan(pool.Op.(ops.MaxPool2DOp), pool.In[0])
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -90,6 +91,9 @@ func (p *program) Run(ctx context.Context, in []accel.Arg, out []accel.Buffer, d
 	if len(in) != p.g.Params || len(out) != len(p.g.Outs) {
 		return fmt.Errorf("cpu: %d arguments and %d outputs for a program of %d and %d", len(in), len(out), p.g.Params, len(p.g.Outs))
 	}
+	if done == nil {
+		return errors.New("cpu: there is no event to tell of the end of the run")
+	}
 	d := p.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,6 +102,9 @@ func (p *program) Run(ctx context.Context, in []accel.Arg, out []accel.Buffer, d
 	}
 	poison, err := p.arguments(in)
 	if err != nil {
+		return err
+	}
+	if err := p.results(in, out); err != nil {
 		return err
 	}
 	p.offer(in, out)
@@ -138,6 +145,34 @@ func (p *program) arguments(in []accel.Arg) (poison, err error) {
 		v.mem = b.mem.bytes
 	}
 	return poison, nil
+}
+
+// results refuses an offered buffer that cannot be an output's, and a donated argument that is no buffer.
+func (p *program) results(in []accel.Arg, out []accel.Buffer) error {
+	for j, e := range p.g.Outs {
+		if i := p.g.Donate[j]; i >= 0 {
+			if in[i].Buf == nil {
+				return fmt.Errorf("cpu: output %d is reborn in argument %d, which is host memory: upload it", j, i)
+			}
+			continue
+		}
+		if out[j] == nil {
+			continue
+		}
+		spec := p.g.Nodes[e.Node].Out[e.Out]
+		b, ok := out[j].(*buffer)
+		switch {
+		case !ok || b.d != p.d:
+			return fmt.Errorf("cpu: the buffer for output %d lies on %s, not on %s", j, out[j].Device().ID(), p.d.id)
+		case b.spec != spec:
+			return fmt.Errorf("cpu: the buffer for output %d is %v, not %v", j, b.spec, spec)
+		case b.free.Load():
+			return fmt.Errorf("cpu: the buffer for output %d is used after Free", j)
+		case slices.Contains(out[:j], out[j]) || slices.ContainsFunc(in, func(a accel.Arg) bool { return a.Buf == out[j] }):
+			return fmt.Errorf("cpu: the buffer for output %d is an argument or another output too", j)
+		}
+	}
+	return nil
 }
 
 // offer makes the output buffers and points the outputs at memory: of a donated parameter, a spare block, or a buffer's own.

@@ -1,0 +1,625 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// program records a random program on a tape, as a user would write it: operations one after the other, gradients, assignments.
+type program struct {
+	*rand.Rand
+	tape   *autograd.Tape
+	dt     tensor.DType // of the floats
+	smooth bool         // functions that round, and no small integers
+	nan    bool         // some numbers are NaN, and no convolution has padding: whether NaN meets it is not settled
+	pooled bool
+	inputs int
+	vars   []*ops.Variable
+	params []ops.Value // inputs and variables, to differentiate by
+	floats []ops.Value // to go on with
+	others []ops.Value // bools and integers
+	outs   []ops.Value
+}
+
+// maxElements bounds a value: the reference is slow.
+const maxElements = 6000
+
+// newProgram records a program.
+func newProgram(seed uint64, dt tensor.DType, smooth bool, tape *autograd.Tape) *program {
+	p := &program{Rand: rand.New(rand.NewPCG(seed, uint64(dt))), tape: tape, dt: dt, smooth: smooth}
+	p.nan = !smooth && p.chance(4)
+	if p.chance(2) {
+		p.operand(1+p.IntN(3), p.choose(1, 3, 4, 5, 16, 17, 19), 3+p.IntN(6), 3+p.IntN(6))
+	} else {
+		var dims []int
+		for n, size := p.IntN(4), 1; n > 0; n-- {
+			d := p.size()
+			if size *= max(d, 1); size > maxElements {
+				break
+			}
+			dims = append(dims, d)
+		}
+		p.operand(dims...)
+	}
+	for range 1 + p.IntN(10) {
+		if p.chance(8) {
+			p.keep(tape.Checkpoint(func() ops.Value {
+				for range 1 + p.IntN(4) {
+					p.step()
+				}
+				return p.floats[len(p.floats)-1]
+			}))
+		} else {
+			p.step()
+		}
+	}
+	p.finish()
+	return p
+}
+
+// chance is true once in n times.
+func (p *program) chance(n int) bool { return p.IntN(n) == 0 }
+
+func (p *program) choose(list ...int) int { return list[p.IntN(len(list))] }
+
+// size is a dimension that fills vectors or does not.
+func (p *program) size() int {
+	if p.chance(60) {
+		return 0
+	}
+	return p.choose(1, 1, 2, 3, 4, 5, 8, 16, 17, 33)
+}
+
+// fill makes an array of small integers, or for functions that round of numbers around zero.
+func (p *program) fill(dt tensor.DType, dims []int) tensor.Tensor {
+	t := tensor.New(tensor.SpecOf(dt, dims...))
+	for i := range t.Len() {
+		if p.smooth {
+			t.Set(i, p.Float64()*3-1.5)
+		} else {
+			t.Set(i, float64(p.IntN(7)-3))
+		}
+	}
+	if p.nan && t.Len() > 0 && p.chance(3) {
+		t.Set(p.IntN(t.Len()), math.NaN())
+	}
+	return t
+}
+
+// operand is a new input or variable.
+func (p *program) operand(dims ...int) ops.Value {
+	p.inputs++
+	name, t := fmt.Sprint("x", p.inputs), p.fill(p.dt, dims)
+	var v ops.Value
+	if p.chance(2) {
+		w := ops.NewVariable(name, t)
+		p.vars = append(p.vars, w)
+		v = p.tape.Var(w)
+	} else {
+		v = p.tape.Input(name, t)
+	}
+	p.params = append(p.params, v)
+	p.keep(v)
+	return v
+}
+
+// indices are a new input of numbers below n.
+func (p *program) indices(n int, dims ...int) ops.Value {
+	p.inputs++
+	t := tensor.New(tensor.SpecOf([]tensor.DType{tensor.I64, tensor.I32}[p.IntN(2)], dims...))
+	for i := range t.Len() {
+		t.SetInt(i, p.Int64N(int64(n)))
+	}
+	return p.tape.Input(fmt.Sprint("i", p.inputs), t)
+}
+
+// keep adds a value to those that the program goes on with.
+func (p *program) keep(v ops.Value) {
+	switch {
+	case p.tape.Err() != nil || v.Shape().Size() > maxElements:
+	case v.DType() == p.dt:
+		p.floats = append(p.floats, v)
+	default:
+		p.others = append(p.others, v)
+	}
+}
+
+// pick is a value, with a liking for the last.
+func (p *program) pick() ops.Value {
+	if p.chance(2) {
+		return p.floats[len(p.floats)-1]
+	}
+	return p.floats[p.IntN(len(p.floats))]
+}
+
+// partner is a value whose shape broadcasts with x's: one that there is already, or a new one.
+func (p *program) partner(x ops.Value) ops.Value {
+	if p.chance(2) {
+		y := p.pick()
+		if s, ok := tensor.Broadcast(x.Shape(), y.Shape()); ok && s.Size() <= maxElements {
+			return y
+		}
+	}
+	dims := x.Shape().Dims()
+	switch p.IntN(5) {
+	case 0: // one number
+		for i := range dims {
+			dims[i] = 1
+		}
+	case 1: // for each channel, row, column
+		if len(dims) > 0 {
+			k := p.IntN(len(dims))
+			for i := range dims {
+				if i != k {
+					dims[i] = 1
+				}
+			}
+		}
+	case 2:
+		for i := range dims {
+			if p.chance(2) {
+				dims[i] = 1
+			}
+		}
+	case 3: // x is what repeats
+		for i, d := range dims {
+			if d == 1 {
+				dims[i] = p.size()
+			}
+		}
+		if len(dims) < 4 && p.chance(2) {
+			dims = append([]int{p.size()}, dims...)
+		}
+	}
+	for len(dims) > 0 && dims[0] == 1 && p.chance(2) {
+		dims = dims[1:]
+	}
+	if s, ok := tensor.Broadcast(x.Shape(), tensor.Of(dims...)); !ok || s.Size() > maxElements {
+		dims = nil
+	}
+	return p.operand(dims...)
+}
+
+// step records one operation, or a few that belong together.
+func (p *program) step() {
+	x := p.pick()
+	if p.tape.Err() != nil {
+		return
+	}
+	steps := []func(ops.Value){p.unary, p.unary, p.binary, p.binary, p.binary, p.branch, p.convert, p.shape, p.shape, p.shape, p.reduce, p.index, p.random, p.multiply, p.multiply}
+	if x.Rank() == 4 {
+		steps = append(steps, p.image, p.image, p.image, p.image, p.image, p.image, p.image)
+	}
+	if p.smooth {
+		steps = append(steps, p.normalise, p.normalise)
+	}
+	steps[p.IntN(len(steps))](x)
+}
+
+func (p *program) unary(x ops.Value) { p.keep(p.activation(x)) }
+
+func (p *program) activation(x ops.Value) ops.Value {
+	if p.smooth && p.chance(2) {
+		switch p.IntN(5) {
+		case 0:
+			return x.Scale(0.3).Exp()
+		case 1:
+			return x.Tanh()
+		case 2:
+			return x.Sigmoid()
+		case 3:
+			return x.Mul(x).Shift(0.5).Sqrt()
+		default:
+			return x.Mul(x).Shift(0.5).Log()
+		}
+	}
+	switch p.IntN(8) {
+	case 0:
+		return x.Neg()
+	case 1:
+		return x.Scale(float64(p.choose(-2, -1, 0, 1, 2)))
+	case 2:
+		return x.Shift(float64(p.choose(-2, -1, 0, 1)))
+	case 3:
+		return x.Identity()
+	case 4:
+		return x.StopGradient()
+	default:
+		return x.ReLU()
+	}
+}
+
+func (p *program) binary(x ops.Value) {
+	y := p.partner(x)
+	if p.chance(2) {
+		x, y = y, x
+	}
+	switch p.IntN(8) {
+	case 0, 1:
+		p.keep(x.Add(y))
+	case 2:
+		p.keep(x.Sub(y))
+	case 3:
+		p.keep(x.Mul(y))
+	case 4:
+		p.keep(x.Maximum(y))
+	case 5:
+		p.keep(x.Minimum(y))
+	case 6:
+		p.keep(x.Mul(x))
+	default:
+		if p.smooth {
+			p.keep(x.Div(y.Mul(y).Shift(1)))
+		} else {
+			p.keep(ops.Apply(ops.ReLUGradOp{}, x, x))
+		}
+	}
+}
+
+// branch compares, and chooses by it.
+func (p *program) branch(x ops.Value) {
+	y := p.partner(x)
+	compare := []func(ops.Value) ops.Value{x.Less, x.LessEqual, x.Greater, x.GreaterEqual, x.Equal, x.NotEqual}
+	c := compare[p.IntN(len(compare))](y)
+	p.keep(c)
+	if p.chance(4) {
+		c = c.Equal(x.Greater(x.Scale(-1)))
+	}
+	switch p.IntN(3) {
+	case 0:
+		p.keep(c.Cast(p.dt))
+	default:
+		if s, ok := tensor.Broadcast(c.Shape(), x.Shape()); ok && s.Size() <= maxElements {
+			z := p.partner(x)
+			if s, ok = tensor.Broadcast(s, z.Shape()); ok && s.Size() <= maxElements {
+				p.keep(ops.Where(c, x, z))
+			}
+		}
+	}
+}
+
+// convert goes to another type, computes there, and comes back.
+func (p *program) convert(x ops.Value) {
+	types := []tensor.DType{tensor.I32, tensor.I64, tensor.U8, tensor.BF16, tensor.F16, tensor.F32, tensor.F64, tensor.Bool}
+	if p.smooth {
+		types = []tensor.DType{tensor.F64, p.dt}
+	}
+	y := x.Cast(types[p.IntN(len(types))])
+	if y.DType() != tensor.Bool {
+		more := 5
+		if y.DType().Float() {
+			more++
+		}
+		switch p.IntN(more) {
+		case 0:
+			y = y.Add(y)
+		case 1:
+			y = y.Mul(y.Neg()).ReLU()
+		case 2:
+			y = y.Maximum(x.Scale(-1).Cast(y.DType()))
+		case 3:
+			if y.Rank() > 0 {
+				y = y.Sum(p.IntN(y.Rank()))
+			}
+		case 4:
+			y = ops.Where(y.Less(y.Mul(y)), y, y.Neg())
+		case 5:
+			y = y.Scale(3).Shift(-1)
+		}
+	}
+	p.keep(y)
+	p.keep(y.Cast(p.dt))
+}
+
+// shape moves elements.
+func (p *program) shape(x ops.Value) {
+	s := x.Shape()
+	r := s.Rank()
+	if r == 0 {
+		p.keep(x.Reshape(1, 1))
+		return
+	}
+	axis := p.IntN(r)
+	n := s.Dim(axis)
+	switch p.IntN(11) {
+	case 0:
+		p.keep(x.Reshape(s.Size()))
+	case 1: // merge two axes
+		if dims := s.Dims(); axis > 0 {
+			dims[axis-1] *= dims[axis]
+			p.keep(x.Reshape(slices.Delete(dims, axis, axis+1)...))
+		}
+	case 2: // cut an axis in two
+		for _, k := range []int{2, 4, 1} {
+			if n%k == 0 && r < 6 {
+				p.keep(x.Reshape(slices.Replace(s.Dims(), axis, axis+1, k, n/k)...))
+				return
+			}
+		}
+	case 3, 4:
+		p.keep(x.Transpose(p.Perm(r)...))
+	case 5:
+		p.keep(ops.SliceStep(x, axis, p.IntN(n+1), p.IntN(n+2), 1+p.IntN(2)))
+	case 6:
+		p.keep(ops.SliceStep(x, axis, n-1-p.IntN(n+1), p.IntN(n+1)-1-n, -1-p.IntN(2)))
+	case 7:
+		p.keep(x.Pad(axis, p.IntN(3), p.IntN(3), float64(p.IntN(3)-1)))
+	case 8:
+		p.keep(ops.Concat(axis, x, x.Neg(), x))
+	case 9:
+		if n > 0 && n%2 == 0 {
+			parts := x.Split(axis, 2)
+			p.keep(parts)
+			p.keep(parts.Output(1))
+		}
+	default:
+		if r < 5 {
+			p.keep(x.Expand(append([]int{1 + p.IntN(3)}, s.Dims()...)...))
+		}
+	}
+}
+
+func (p *program) reduce(x ops.Value) {
+	var axes []int
+	for i := range x.Rank() {
+		if p.chance(2) {
+			axes = append(axes, i)
+		}
+	}
+	if x.Rank() == 4 && p.chance(3) {
+		axes = []int{0, 2, 3} // the gradient of a bias
+	}
+	for _, i := range axes {
+		if x.Dim(i) == 0 {
+			return
+		}
+	}
+	if x.Shape().Size() == 0 {
+		return
+	}
+	reductions := []func(...int) ops.Value{x.Sum, x.SumKeep, x.Sum, x.SumKeep, x.Max, x.MaxKeep, x.Min}
+	if p.smooth {
+		reductions = append(reductions, x.Mean, x.MeanKeep)
+	}
+	p.keep(reductions[p.IntN(len(reductions))](axes...))
+}
+
+// index reads and adds by index.
+func (p *program) index(x ops.Value) {
+	if x.Rank() == 0 || x.Shape().Size() == 0 {
+		return
+	}
+	axis := p.IntN(x.Rank())
+	n := x.Dim(axis)
+	dims := x.Shape().Dims()
+	switch p.IntN(6) {
+	case 0:
+		p.keep(x.Gather(axis, p.indices(n, p.choose(1, 3, 5))))
+	case 1:
+		k := 1 + p.IntN(6)
+		p.keep(ops.ScatterAdd(x, axis, p.indices(k, n), k))
+	case 2:
+		dims[axis] = 1 + p.IntN(4)
+		p.keep(x.TakeAlong(axis, p.indices(n, dims...)))
+	case 3:
+		v, i := ops.TopK(x, 1+p.IntN(x.Dim(-1)))
+		p.keep(v)
+		p.keep(i)
+	case 4:
+		i := x.ArgMax(axis)
+		p.keep(i)
+		p.keep(ops.OneHot(i, n, p.dt))
+	default:
+		starts := make([]int, x.Rank())
+		t := tensor.New(tensor.SpecOf(tensor.I64, x.Rank()))
+		for i, d := range dims {
+			starts[i] = p.IntN(d)
+			dims[i] = 1 + p.IntN(d-starts[i])
+			t.SetInt(i, int64(starts[i]))
+		}
+		p.inputs++
+		p.keep(ops.DynamicSlice(x, p.tape.Input(fmt.Sprint("s", p.inputs), t), dims...))
+	}
+}
+
+func (p *program) random(x ops.Value) {
+	switch p.IntN(3) {
+	case 0:
+		p.keep(ops.Uniform(p.tape.Recorder(), x.Spec(), 0, 1).Less(x))
+	case 1:
+		if p.smooth {
+			p.keep(ops.Normal(p.tape.Recorder(), x.Spec(), 0, 1).Mul(x))
+		}
+	default:
+		p.keep(ops.Dropout(x, 0.5))
+	}
+}
+
+// multiply is a matmul, and what a network puts behind it. Others may read what lies between.
+func (p *program) multiply(x ops.Value) {
+	s := x.Shape()
+	if s.Rank() < 2 || s.Size() == 0 {
+		return
+	}
+	transA, transB := p.chance(3), p.chance(2)
+	k, n := s.Dim(-1), p.size()
+	if transA {
+		k = s.Dim(-2)
+	}
+	dims := []int{k, n}
+	if transB {
+		dims = []int{n, k}
+	}
+	if s.Rank() > 2 && p.chance(2) {
+		dims = append(s.Dims()[:s.Rank()-2], dims...)
+	}
+	if tensor.Of(dims...).Size() > maxElements || s.Size()/k*n > maxElements {
+		return
+	}
+	y := ops.MatMulT(x, p.operand(dims...), transA, transB)
+	p.tail(y, n)
+}
+
+// tail is bias and activation.
+func (p *program) tail(y ops.Value, bias ...int) {
+	for _, f := range []func(){
+		func() {
+			b := p.operand(bias...)
+			switch p.IntN(4) {
+			case 0:
+				b = b.Expand(y.Shape().Dims()...)
+			case 1:
+				b = b.Scale(2)
+			}
+			if p.chance(2) {
+				y = y.Add(b)
+			} else {
+				y = b.Add(y)
+			}
+		},
+		func() { y = p.activation(y) },
+		func() {
+			if y.Rank() == 4 && y.Dim(2)%2+y.Dim(3)%2 == 0 && y.Dim(2)*y.Dim(3) > 0 {
+				y, p.pooled = ops.MaxPool2D(y, ops.Pool{Size: 2}), true
+			}
+		},
+	} {
+		if p.chance(4) { // somebody else reads it
+			p.keep(y)
+		}
+		if !p.chance(3) {
+			f()
+		}
+	}
+	p.keep(y)
+}
+
+// image is an operation on images.
+func (p *program) image(x ops.Value) {
+	s := x.Shape()
+	c, h, w := s.Dim(1), s.Dim(2), s.Dim(3)
+	if s.Size() == 0 {
+		return
+	}
+	switch p.IntN(6) {
+	case 0:
+		size := 1 + p.IntN(3)
+		if h >= size && w >= size {
+			p.keep(ops.MaxPool2D(x, ops.Pool{Size: size, Stride: 1 + p.IntN(3), Padding: p.IntN(size)}))
+		}
+		return
+	case 1:
+		size := 1 << p.IntN(2)
+		if h >= size && w >= size {
+			p.keep(ops.AvgPool2D(x, ops.Pool{Size: size, Stride: 1 + p.IntN(3)}))
+		}
+		return
+	}
+	k, out := 1+p.IntN(3), p.choose(1, 3, 5, 16, 17)
+	o := ops.Conv{Stride: 1 + p.IntN(2), Padding: p.IntN(k)}
+	if p.nan {
+		o.Padding = 0
+	}
+	if h+2*o.Padding < k || w+2*o.Padding < k || out*c*k*k > maxElements {
+		return
+	}
+	y := ops.Conv2D(x, p.operand(out, c, k, k), o)
+	if p.smooth && y.Shape().Size() > y.Dim(1) && p.chance(3) {
+		y = p.norm(y)
+	}
+	if p.chance(2) {
+		p.tail(y, out, 1, 1)
+	} else {
+		p.tail(y, 1, out, 1, 1)
+	}
+}
+
+// normalise is a softmax, a batch-norm or a loss.
+func (p *program) normalise(x ops.Value) {
+	if x.Rank() == 0 || x.Shape().Size() == 0 {
+		return
+	}
+	switch {
+	case x.Rank() == 2 && p.chance(3):
+		p.keep(ops.CrossEntropy(x, p.indices(x.Dim(1), x.Dim(0))))
+	case x.Rank() == 1 || x.Shape().Size() == x.Dim(1) || p.chance(2):
+		p.keep(x.Softmax(p.IntN(x.Rank())))
+	default:
+		p.keep(p.activation(p.norm(x)))
+	}
+}
+
+func (p *program) norm(x ops.Value) ops.Value {
+	y, mean, variance := ops.BatchNorm(x, p.operand(x.Dim(1)), p.operand(x.Dim(1)), 0.1)
+	if p.chance(3) {
+		p.keep(mean)
+		p.keep(variance)
+	}
+	return y
+}
+
+// finish records gradients and assignments, and chooses results.
+func (p *program) finish() {
+	if p.chance(3) {
+		p.outs = append(p.outs, p.floats[p.IntN(len(p.floats))])
+	}
+	for range 1 + p.IntN(2) {
+		p.outs = append(p.outs, p.floats[len(p.floats)-1-p.IntN(min(3, len(p.floats)))])
+	}
+	if p.chance(2) {
+		p.outs = append(p.outs, p.operand(p.outs[0].Shape().Dims()...).Mul(p.outs[0]).Identity())
+	}
+	if len(p.others) > 0 && p.chance(2) {
+		p.outs = append(p.outs, p.others[p.IntN(len(p.others))])
+	}
+	grads := 0
+	if p.nan && p.pooled { // of several NaN in a window, the gradient of a ReLU before the pool meets the first only
+		return
+	}
+	for p.chance(2) && grads < 2 && p.tape.Err() == nil {
+		grads++
+		loss := p.floats[len(p.floats)-1]
+		if p.chance(2) {
+			loss = loss.Mul(p.partner(loss))
+		}
+		loss = loss.Sum()
+		if p.chance(3) {
+			loss = loss.Add(p.pick().Sum())
+		}
+		wrt := []ops.Value{p.params[p.IntN(len(p.params))]}
+		for _, v := range p.params {
+			if p.chance(2) {
+				wrt = append(wrt, v)
+			}
+		}
+		if p.chance(4) {
+			wrt = append(wrt, p.floats[p.IntN(len(p.floats))])
+		}
+		for _, g := range p.tape.Grad(loss, wrt...) {
+			p.outs = append(p.outs, g)
+			p.keep(g)
+		}
+	}
+	for _, v := range p.vars {
+		for k := len(p.floats) - 1; k >= 0 && p.tape.Err() == nil; k-- {
+			x := p.floats[k]
+			if x.Spec() != v.Spec() || p.chance(2) {
+				continue
+			}
+			if p.chance(2) {
+				x = p.tape.Var(v).Sub(x.Scale(2)) // an update
+			}
+			if p.chance(4) {
+				x = x.ReLU().Add(p.tape.Var(v).Mul(x))
+			}
+			p.tape.Assign(v, x)
+			break
+		}
+	}
+}
