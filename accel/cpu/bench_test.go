@@ -9,6 +9,7 @@ import (
 	"github.com/cortado-ml/cortado/accel/cpu"
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/optim"
 	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -107,4 +108,39 @@ func BenchmarkCNN64(b *testing.B) {
 		x = ops.MaxPool2D(ops.Conv2D(x, p[2], c).Add(p[3].Reshape(1, 64, 1, 1)).ReLU(), ops.Pool{Size: 2})
 		return ops.Linear(ops.Linear(x.Flatten(), p[4], p[5]).ReLU(), p[6], p[7])
 	})
+}
+
+// BenchmarkAdamW updates four million parameters by given gradients.
+func BenchmarkAdamW(b *testing.B) {
+	dev, err := cpu.Open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer dev.Close()
+	eng, err := sched.New(dev)
+	if err != nil {
+		b.Fatal(err)
+	}
+	eng.NoFallback = true
+	var params, grads []*ops.Variable
+	for range 4 {
+		params, grads = append(params, uniform("p", 1, 1000, 1000)), append(grads, uniform("g", 1, 1000, 1000))
+	}
+	tape, opt, ctx := autograd.New(eng), &optim.AdamW{}, context.Background()
+	b.SetBytes(28 * 4e6)
+	for b.Loop() {
+		loss := ops.Zeros(tape.Recorder(), tensor.SpecOf(tensor.F32))
+		for i, p := range params { // whose gradients are the given ones
+			loss = loss.Add(tape.Var(p).Mul(tape.Var(grads[i])).Sum())
+		}
+		opt.Update(tape, loss, params...)
+		res, err := tape.Step(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := res.Wait(ctx); err != nil {
+			b.Fatal(err)
+		}
+		res.Release()
+	}
 }
