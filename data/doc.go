@@ -8,5 +8,10 @@
 // random, draws numbers that are a pure function of the seed, the epoch and the sample: so all is the same with any number of workers and
 // after a restart from any [Position].
 //
+// What does not fit in memory, or comes from a pipe, is a [Source], samples one after another; [Stream] makes batches of it, shuffled through a
+// pool, and can be restarted likewise.
+//
+// Other kinds of data have packages of their own: tables, text, audio.
+//
 // It imports tensor, internal/philox and the standard library.
 package data

@@ -115,19 +115,23 @@ func (p *prefetch) fill(ctx context.Context, b buffer, k int, s *source, random 
 	return batch, nil
 }
 
-// sample reads and changes one sample. A panic in it, in code that is the user's, becomes an error: a goroutine that nobody can recover
-// must not end the program.
-func (p *prefetch) sample(i int, x, y tensor.Tensor, random *rand.Rand) (err error) {
+// sample reads and changes one sample.
+func (p *prefetch) sample(i int, x, y tensor.Tensor, random *rand.Rand) error {
+	return recovered(func() error {
+		if err := p.Data.Sample(i, x, y); err != nil || p.Transform == nil {
+			return err
+		}
+		return p.Transform(random, x)
+	})
+}
+
+// recovered calls f. A panic in it, in code that is the user's, becomes an error: a goroutine that nobody can recover must not end the
+// program.
+func recovered(f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	if err := p.Data.Sample(i, x, y); err != nil {
-		return err
-	}
-	if p.Transform == nil {
-		return nil
-	}
-	return p.Transform(random, x)
+	return f()
 }

@@ -11,6 +11,8 @@ import (
 const (
 	orderStream  = 0xda7a << 48
 	sampleStream = 0xda7b << 48 // plus the sample's number
+	poolStream   = 0xda7c << 48
+	splitStream  = 0xda7d << 48
 )
 
 // source is a rand.Source without a past: its numbers are a pure function of the seed, the stream and the epoch.
