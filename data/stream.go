@@ -134,15 +134,12 @@ func (r *streaming) read(ctx context.Context) (err error) {
 	if p.size == 0 {
 		return fmt.Errorf("data: the source of epoch %d is empty", r.from.Epoch)
 	}
-	for n := range r.from.Sample { // what came before
-		if ctx.Err() != nil {
-			return nil
-		}
-		if p.size == 0 {
-			return fmt.Errorf("data: no position at sample %d of epoch %d: the source has %d samples", r.from.Sample, r.from.Epoch, n)
-		}
+	for n := 0; n < r.from.Sample && ctx.Err() == nil; n++ { // what came before
 		if _, err := p.draw(tensor.Tensor{}, tensor.Tensor{}); err != nil {
 			return err
+		}
+		if p.size == 0 {
+			return fmt.Errorf("data: no position at sample %d of epoch %d: the source has %d samples", r.from.Sample, r.from.Epoch, n+1)
 		}
 	}
 	for range streamBuffers {

@@ -236,6 +236,7 @@ func TestStreamEnds(t *testing.T) {
 			cancel()
 			last = err
 		}
+		cancel()
 		if !errors.Is(last, context.Canceled) {
 			t.Fatalf("the error is %v", last)
 		}
