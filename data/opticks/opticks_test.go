@@ -16,7 +16,7 @@ func Example() {
 		return
 	}
 	start := strings.Index(text, "My Design")
-	fmt.Println(text[start : start+138])
+	fmt.Println(text[start : start+136])
 	// Output:
 	// My Design in this Book is not to explain the Properties of Light by
 	// Hypotheses, but to propose and prove them by Reason and Experiments:
