@@ -44,8 +44,8 @@ func (s Stream) Batches(ctx context.Context, from Position) iter.Seq2[Batch, err
 			yield(Batch{}, err)
 			return
 		}
-		r := &streaming{Stream: s, from: from, free: make(chan buffer, streamBuffers)}
-		r.ready = make(chan prepared, streamBuffers+1) // room for all batches and an error: sending never blocks
+		r := &streaming{Stream: s, from: from, free: make(chan streamed, streamBuffers)}
+		r.ready = make(chan streamed, streamBuffers+1) // room for all batches and an error: sending never blocks
 		r.run(ctx, yield)
 	}
 }
@@ -72,8 +72,15 @@ const streamBuffers = 3
 type streaming struct {
 	Stream
 	from  Position
-	free  chan buffer
-	ready chan prepared
+	free  chan streamed
+	ready chan streamed
+}
+
+// streamed is memory of a full batch, and the batch in it or the error that came instead.
+type streamed struct {
+	x, y  tensor.Tensor
+	batch Batch
+	err   error
 }
 
 // run starts the goroutine that reads, hands its batches to yield, and ends it.
@@ -85,11 +92,11 @@ func (r *streaming) run(ctx context.Context, yield func(Batch, error) bool) {
 	running.Go(func() {
 		defer close(r.ready)
 		if err := recovered(func() error { return r.read(inner) }); err != nil {
-			r.ready <- prepared{err: err}
+			r.ready <- streamed{err: err}
 		}
 	})
 	for {
-		var next prepared
+		var next streamed
 		more := true
 		select {
 		case next, more = <-r.ready:
@@ -108,7 +115,7 @@ func (r *streaming) run(ctx context.Context, yield func(Batch, error) bool) {
 		if !yield(next.batch, nil) {
 			return
 		}
-		r.free <- next.buffer
+		r.free <- next
 	}
 }
 
@@ -143,21 +150,21 @@ func (r *streaming) read(ctx context.Context) (err error) {
 		}
 	}
 	for range streamBuffers {
-		r.free <- buffer{tensor.New(batchSpec(x, r.Batch)), tensor.New(batchSpec(y, r.Batch))}
+		r.free <- streamed{x: tensor.New(batchSpec(x, r.Batch)), y: tensor.New(batchSpec(y, r.Batch))}
 	}
 	return r.batches(ctx, p)
 }
 
 // batches sends all batches that p gives.
 func (r *streaming) batches(ctx context.Context, p *pool) error {
-	var last *prepared // the batch before
+	var last *streamed // the batch before
 	at := r.from
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case b := <-r.free:
-			next := prepared{buffer: b}
+			next := b
 			index, err := r.fill(ctx, p, b)
 			if err != nil {
 				if last != nil {
@@ -190,7 +197,7 @@ func (r *streaming) batches(ctx context.Context, p *pool) error {
 }
 
 // fill draws a batch into b, a short one if the source ends or ctx is done.
-func (r *streaming) fill(ctx context.Context, p *pool, b buffer) (index []int, err error) {
+func (r *streaming) fill(ctx context.Context, p *pool, b streamed) (index []int, err error) {
 	s := &source{seed: r.Seed, epoch: uint64(r.from.Epoch)}
 	random := rand.New(s)
 	for row := 0; row < r.Batch && p.size > 0 && ctx.Err() == nil; row++ {
