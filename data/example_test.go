@@ -96,3 +96,31 @@ func ExampleDataset() {
 	}
 	// Output: f32[2 1 4 4] [0 0 1 1] i64[2]{0 1} <nil>
 }
+
+// Sentences of two to five words, in buckets of up to three and up to five.
+func ExampleBuckets() {
+	var sentences []tensor.Tensor
+	for n := 2; n <= 5; n++ {
+		sentences = append(sentences, tensor.Full(tensor.SpecOf(tensor.I64, n), float64(n)))
+	}
+	samples, err := data.Ragged(sentences, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	buckets := data.Buckets{Data: samples, Bounds: []int{3, 5}, Batch: 2}
+	for batch, err := range buckets.Batches(context.Background(), data.Position{}) {
+		fmt.Println(batch.X, err)
+	}
+	// Output:
+	// i64[2 3]{2 2 0 3 3 3} <nil>
+	// i64[2 5]{4 4 4 4 0 5 5 5 5 5} <nil>
+}
+
+// Three flowers in four train; each kind has its share of the others.
+func ExampleSplitClasses() {
+	kinds := []int{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}
+	train, validation, err := data.SplitClasses(kinds, 0.25, 1)
+	fmt.Println(train, validation, err)
+	// Output: [0 1 2 4 5 6 7 9 11] [3 8 10] <nil>
+}

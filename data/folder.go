@@ -3,8 +3,6 @@ package data
 import (
 	"fmt"
 	"io/fs"
-	"path"
-	"strings"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -12,80 +10,25 @@ import (
 // Folder is images in files, one folder for each class. It is a Dataset: x is the f32[channels, height, width] that it was opened with, prepared
 // as DecodeImage does, each time that it is asked for; y is i64[], the number of the class.
 type Folder struct {
-	files   fs.FS
-	names   []string // of the files
-	labels  []int
-	classes []string
-	x       tensor.Spec
+	files fs.FS
+	list  Classes
+	x     tensor.Spec
 }
 
-// OpenFolder lists the images: each folder in files is a class, in the order of their names, and each file in it, however deep, that ends in
-// .png, .jpg or .jpeg is an image. Names that start with a point are passed over. The images are read later, one by one.
+// OpenFolder lists the images: the files that end in .png, .jpg or .jpeg, as FindClasses does. They are read later, one by one.
 func OpenFolder(files fs.FS, x tensor.Spec) (*Folder, error) {
 	if err := checkImageSpec(x); err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	entries, err := fs.ReadDir(files, ".")
+	list, err := FindClasses(files, ".png", ".jpg", ".jpeg")
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return nil, err
 	}
-	d := &Folder{files: files, x: x}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		info, err := fs.Stat(files, e.Name()) // e itself may be a link
-		if err != nil {
-			return nil, fmt.Errorf("data: %w", err)
-		}
-		if info.IsDir() {
-			if err := d.addClass(e.Name()); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(d.classes) == 0 {
-		return nil, fmt.Errorf("data: no folders, of which each would be a class of images")
-	}
-	return d, nil
-}
-
-// addClass lists the images of one class.
-func (d *Folder) addClass(class string) error {
-	before := len(d.names)
-	err := fs.WalkDir(d.files, class, func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case strings.HasPrefix(e.Name(), ".") && e.IsDir():
-			return fs.SkipDir
-		case !strings.HasPrefix(e.Name(), ".") && !e.IsDir() && isImage(name):
-			d.names = append(d.names, name)
-			d.labels = append(d.labels, len(d.classes))
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	if len(d.names) == before {
-		return fmt.Errorf("data: the folder %s holds no PNG or JPEG image", class)
-	}
-	d.classes = append(d.classes, class)
-	return nil
-}
-
-// isImage goes by the name alone.
-func isImage(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".png", ".jpg", ".jpeg":
-		return true
-	}
-	return false
+	return &Folder{files, list, x}, nil
 }
 
 // Len is the number of images.
-func (d *Folder) Len() int { return len(d.names) }
+func (d *Folder) Len() int { return len(d.list.Files) }
 
 // Specs are the Spec that the folder was opened with, and i64[].
 func (d *Folder) Specs() (x, y tensor.Spec) { return d.x, tensor.SpecOf(tensor.I64) }
@@ -95,10 +38,10 @@ func (d *Folder) Sample(i int, x, y tensor.Tensor) error {
 	if err := checkSample(d, i, x, y); err != nil {
 		return err
 	}
-	if err := d.read(d.names[i], x); err != nil {
-		return fmt.Errorf("data: %s: %w", d.names[i], err)
+	if err := d.read(d.list.Files[i], x); err != nil {
+		return fmt.Errorf("data: %s: %w", d.list.Files[i], err)
 	}
-	y.SetInt(0, int64(d.labels[i]))
+	y.SetInt(0, int64(d.list.Labels[i]))
 	return nil
 }
 
@@ -112,7 +55,7 @@ func (d *Folder) read(name string, x tensor.Tensor) error {
 }
 
 // Classes are the names of the classes, in the order of the labels.
-func (d *Folder) Classes() []string { return append([]string(nil), d.classes...) }
+func (d *Folder) Classes() []string { return append([]string(nil), d.list.Names...) }
 
 // Name is the file of image i.
-func (d *Folder) Name(i int) string { return d.names[i] }
+func (d *Folder) Name(i int) string { return d.list.Files[i] }

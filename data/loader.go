@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"runtime"
 	"strings"
 
 	"github.com/cortado-ml/cortado/tensor"
@@ -102,34 +101,52 @@ func (l Loader) plan(from Position) (*prefetch, error) {
 		return nil, err
 	}
 	n := l.Data.Len()
-	p := &prefetch{Loader: l, from: from}
-	x, y := l.Data.Specs()
-	size := min(l.Batch, n)
-	p.x, p.y = batchSpec(x, size), batchSpec(y, size)
-	if err := p.x.Check(); err != nil {
-		return nil, fmt.Errorf("data: a batch of %d samples %v: %w", size, x, err)
+	if err := checkBatch(l.Data, min(l.Batch, n)); err != nil {
+		return nil, err
 	}
-	if err := p.y.Check(); err != nil && y != (tensor.Spec{}) {
-		return nil, fmt.Errorf("data: a batch of %d targets %v: %w", size, y, err)
-	}
+	return newPrefetch(l, from.Epoch, cut(l.Data, l.order(from.Epoch, n), l.Batch, l.DropLast, from)), nil
+}
 
-	var order []int
-	if l.Shuffle {
-		order = permutation(l.Seed, from.Epoch, n)
-	} else {
-		order = inOrder(n)
+// checkBatch refuses a batch of n samples that no array can hold.
+func checkBatch(set Dataset, n int) error {
+	x, y := set.Specs()
+	if err := batchSpec(x, n).Check(); err != nil {
+		return fmt.Errorf("data: a batch of %d samples %v: %w", n, x, err)
 	}
-	p.order = order[from.Sample:]
-	p.batches = len(p.order) / l.Batch
-	if !l.DropLast {
-		p.batches = (len(p.order) + l.Batch - 1) / l.Batch
+	if err := batchSpec(y, n).Check(); err != nil && y != (tensor.Spec{}) {
+		return fmt.Errorf("data: a batch of %d targets %v: %w", n, y, err)
 	}
-	p.workers = l.Workers
-	if p.workers == 0 {
-		p.workers = max(1, min(8, runtime.GOMAXPROCS(0)/2))
+	return nil
+}
+
+// order is the samples of an epoch.
+func (l Loader) order(epoch, n int) []int {
+	if !l.Shuffle {
+		return inOrder(n)
 	}
-	p.workers = min(p.workers, p.batches)
-	return p, nil
+	return permutation(&source{seed: l.Seed, stream: orderStream, epoch: uint64(epoch)}, n)
+}
+
+// cut divides the order from a position on into batches of n.
+func cut(set Dataset, order []int, n int, dropLast bool, from Position) []planned {
+	var batches []planned
+	x, y := set.Specs()
+	fullX, fullY := batchSpec(x, n), batchSpec(y, n)
+	for lo := from.Sample; lo < len(order); lo += n {
+		hi := min(lo+n, len(order))
+		b := planned{set, order[lo:hi:hi], fullX, fullY, Position{from.Epoch, hi}}
+		if hi-lo < n {
+			if dropLast {
+				break
+			}
+			b.x, b.y = batchSpec(x, hi-lo), batchSpec(y, hi-lo)
+		}
+		batches = append(batches, b)
+	}
+	if len(batches) > 0 {
+		batches[len(batches)-1].next = Position{Epoch: from.Epoch + 1}
+	}
+	return batches
 }
 
 // inOrder is 0 to n-1.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -12,12 +13,41 @@ import (
 
 // prefetch is one run through the rest of an epoch.
 type prefetch struct {
-	Loader
-	from    Position
-	order   []int // the samples still to come
-	batches int
-	workers int
-	x, y    tensor.Spec // of a full batch
+	batches   []planned
+	workers   int
+	seed      uint64
+	epoch     int
+	transform Transform
+	x, y      tensor.Spec // room for the largest batch: [elements]
+}
+
+// planned is a batch that is to come: samples of a data set, the Specs they have together, and what follows.
+type planned struct {
+	set   Dataset
+	index []int
+	x, y  tensor.Spec
+	next  Position
+}
+
+// newPrefetch shares the batches among the workers, 0 for the usual number.
+func newPrefetch(l Loader, epoch int, batches []planned) *prefetch {
+	p := &prefetch{batches: batches, seed: l.Seed, epoch: epoch, transform: l.Transform, workers: l.Workers}
+	for _, b := range batches {
+		p.x, p.y = larger(p.x, b.x), larger(p.y, b.y)
+	}
+	if p.workers == 0 {
+		p.workers = max(1, min(8, runtime.GOMAXPROCS(0)/2))
+	}
+	p.workers = min(p.workers, len(batches))
+	return p
+}
+
+// larger is room for what fits into room, and for s. The zero Spec needs none.
+func larger(room, s tensor.Spec) tensor.Spec {
+	if s == (tensor.Spec{}) || room.DType == s.DType && room.Shape.Size() >= s.Shape.Size() {
+		return room
+	}
+	return tensor.SpecOf(s.DType, s.Shape.Size())
 }
 
 // worker prepares every batch whose number is its own modulo the number of workers. So who prepares what is fixed, and the batches come in
@@ -27,8 +57,26 @@ type worker struct {
 	ready chan prepared
 }
 
-// buffer is memory of a full batch.
-type buffer struct{ x, y tensor.Tensor }
+// buffer is memory of the largest batch.
+type buffer struct{ x, y room }
+
+// room is memory, and the arrays that have been made of it.
+type room struct {
+	all   tensor.Tensor // [elements], or none
+	views map[tensor.Spec]tensor.Tensor
+}
+
+func newRoom(s tensor.Spec) room { return room{tensor.New(s), map[tensor.Spec]tensor.Tensor{}} }
+
+// as is the start of the room as an array; none for the zero Spec.
+func (r room) as(s tensor.Spec) tensor.Tensor {
+	t, there := r.views[s]
+	if !there && s != (tensor.Spec{}) {
+		t, _ = r.all.Rows(0, s.Shape.Size()).Reshape(s.Shape.Dims()...) // always has room
+		r.views[s] = t
+	}
+	return t
+}
 
 // prepared is a batch in its buffer, or the error that came instead.
 type prepared struct {
@@ -50,7 +98,7 @@ func (p *prefetch) run(ctx context.Context, yield func(Batch, error) bool) {
 	for i := range workers {
 		w := worker{make(chan buffer, buffersEach), make(chan prepared, buffersEach)}
 		for range buffersEach {
-			w.free <- buffer{tensor.New(p.x), tensor.New(p.y)}
+			w.free <- buffer{newRoom(p.x), newRoom(p.y)}
 		}
 		workers[i] = w
 		running.Go(func() { p.work(inner, w, i) })
@@ -78,13 +126,13 @@ func (p *prefetch) run(ctx context.Context, yield func(Batch, error) bool) {
 
 // work is one worker's life. It never blocks on ready, which has room for all its buffers.
 func (p *prefetch) work(ctx context.Context, w worker, number int) {
-	s := &source{seed: p.Seed, epoch: uint64(p.from.Epoch)}
+	s := &source{seed: p.seed, epoch: uint64(p.epoch)}
 	random := rand.New(s)
-	for k := number; k < p.batches; k += p.workers {
+	for k := number; k < len(p.batches); k += p.workers {
 		select {
 		case b := <-w.free:
 			next := prepared{buffer: b}
-			next.batch, next.err = p.fill(ctx, b, k, s, random)
+			next.batch, next.err = p.fill(ctx, b, p.batches[k], s, random)
 			w.ready <- next
 			if next.err != nil {
 				return
@@ -95,39 +143,38 @@ func (p *prefetch) work(ctx context.Context, w worker, number int) {
 	}
 }
 
-// fill prepares batch k in b. When ctx is done it returns early, with whatever: nobody will look.
-func (p *prefetch) fill(ctx context.Context, b buffer, k int, s *source, random *rand.Rand) (Batch, error) {
-	lo := k * p.Batch
-	hi := min(lo+p.Batch, len(p.order))
-	batch := Batch{X: b.x.Rows(0, hi-lo), Y: b.y.Rows(0, hi-lo), Index: p.order[lo:hi:hi], Next: Position{p.from.Epoch, p.from.Sample + hi}}
-	if k == p.batches-1 {
-		batch.Next = Position{Epoch: p.from.Epoch + 1}
-	}
-	for row, i := range batch.Index {
+// fill prepares a batch in b. When ctx is done it returns early, with whatever: nobody will look.
+func (p *prefetch) fill(ctx context.Context, b buffer, plan planned, s *source, random *rand.Rand) (Batch, error) {
+	batch := Batch{X: b.x.as(plan.x), Y: b.y.as(plan.y), Index: plan.index, Next: plan.next}
+	for row, i := range plan.index {
 		if ctx.Err() != nil {
 			return batch, nil
 		}
 		s.stream, s.drawn = sampleStream+uint64(i), 0
-		if err := p.sample(i, b.x.Row(row), b.y.Row(row), random); err != nil {
+		if err := p.sample(plan.set, i, batch.X.Row(row), batch.Y.Row(row), random); err != nil {
 			return batch, &SampleError{i, err}
 		}
 	}
 	return batch, nil
 }
 
-// sample reads and changes one sample. A panic in it, in code that is the user's, becomes an error: a goroutine that nobody can recover
-// must not end the program.
-func (p *prefetch) sample(i int, x, y tensor.Tensor, random *rand.Rand) (err error) {
+// sample reads and changes one sample.
+func (p *prefetch) sample(set Dataset, i int, x, y tensor.Tensor, random *rand.Rand) error {
+	return recovered(func() error {
+		if err := set.Sample(i, x, y); err != nil || p.transform == nil {
+			return err
+		}
+		return p.transform(random, x)
+	})
+}
+
+// recovered calls f. A panic in it, in code that is the user's, becomes an error: a goroutine that nobody can recover must not end the
+// program.
+func recovered(f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	if err := p.Data.Sample(i, x, y); err != nil {
-		return err
-	}
-	if p.Transform == nil {
-		return nil
-	}
-	return p.Transform(random, x)
+	return f()
 }

@@ -11,6 +11,9 @@ import (
 const (
 	orderStream  = 0xda7a << 48
 	sampleStream = 0xda7b << 48 // plus the sample's number
+	poolStream   = 0xda7c << 48
+	splitStream  = 0xda7d << 48
+	bucketStream = 0xda7e << 48
 )
 
 // source is a rand.Source without a past: its numbers are a pure function of the seed, the stream and the epoch.
@@ -37,9 +40,8 @@ func below(s rand.Source, n int) int {
 	return int(high)
 }
 
-// permutation is the order of n samples in an epoch (R. A. Fisher and F. Yates; R. Durstenfeld, "Algorithm 235", 1964).
-func permutation(seed uint64, epoch, n int) []int {
-	s := &source{seed: seed, stream: orderStream, epoch: uint64(epoch)}
+// permutation is a random order of n things (R. A. Fisher and F. Yates; R. Durstenfeld, "Algorithm 235", 1964).
+func permutation(s *source, n int) []int {
 	p := make([]int, n)
 	for i := range p {
 		j := below(s, i+1)

@@ -31,6 +31,7 @@ var rules = []rule{
 	{"layers", []string{"autograd", "ops", "tensor"}},
 	{"optim", []string{"autograd", "ops", "tensor"}},
 	{"data/fashion", nil},
+	{"data/opticks", nil},
 	{"data/...", []string{"data/...", "tensor"}},
 	{"train", []string{"layers", "optim", "sched", "data", "autograd", "ops", "tensor", "tensor/safetensors"}},
 

@@ -1,0 +1,70 @@
+package data
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Classes are files with a class each: those of a folder for each class.
+type Classes struct {
+	Files  []string // their paths
+	Labels []int    // the number of the class of each
+	Names  []string // of the classes
+}
+
+// FindClasses lists files: each folder in files is a class, in the order of their names, and each file in it, however deep, that has one of
+// the extensions, as ".png", in small or capital letters, is one of its samples. Names that start with a point are passed over. A folder without
+// such a file is an error, as no folder is.
+func FindClasses(files fs.FS, extensions ...string) (Classes, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return Classes{}, fmt.Errorf("data: %w", err)
+	}
+	var c Classes
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := fs.Stat(files, e.Name()) // e itself may be a link
+		if err != nil {
+			return Classes{}, fmt.Errorf("data: %w", err)
+		}
+		if info.IsDir() {
+			if err := c.add(files, e.Name(), extensions); err != nil {
+				return Classes{}, err
+			}
+		}
+	}
+	if len(c.Names) == 0 {
+		return Classes{}, fmt.Errorf("data: no folders, of which each would be a class of files that end in %s", strings.Join(extensions, ", "))
+	}
+	return c, nil
+}
+
+// add lists the files of one class.
+func (c *Classes) add(files fs.FS, class string, extensions []string) error {
+	before := len(c.Files)
+	err := fs.WalkDir(files, class, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(e.Name(), ".") && e.IsDir():
+			return fs.SkipDir
+		case !strings.HasPrefix(e.Name(), ".") && !e.IsDir() && slices.Contains(extensions, strings.ToLower(path.Ext(name))):
+			c.Files = append(c.Files, name)
+			c.Labels = append(c.Labels, len(c.Names))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	if len(c.Files) == before {
+		return fmt.Errorf("data: the folder %s holds no file that ends in %s", class, strings.Join(extensions, ", "))
+	}
+	c.Names = append(c.Names, class)
+	return nil
+}
