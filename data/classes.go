@@ -19,6 +19,9 @@ type Classes struct {
 // the extensions, as ".png", in small or capital letters, is one of its samples. Names that start with a point are passed over. A folder without
 // such a file is an error, as no folder is.
 func FindClasses(files fs.FS, extensions ...string) (Classes, error) {
+	if files == nil {
+		return Classes{}, fmt.Errorf("data: there are no files")
+	}
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return Classes{}, fmt.Errorf("data: %w", err)

@@ -81,6 +81,9 @@ type subset struct {
 
 // Subset is the samples of d that index lists, in that order; one may be there several times.
 func Subset(d Dataset, index []int) (Dataset, error) {
+	if d == nil {
+		return nil, fmt.Errorf("data: a subset of no data set")
+	}
 	for _, i := range index {
 		if i < 0 || i >= d.Len() {
 			return nil, fmt.Errorf("data: a subset wants sample %d of %d", i, d.Len())
@@ -100,6 +103,9 @@ func (s *subset) Sample(i int, x, y tensor.Tensor) error {
 
 // Split is the first n samples of d and the others, in their order: shuffled data give two random parts, sorted data do not.
 func Split(d Dataset, n int) (first, rest Dataset, err error) {
+	if d == nil {
+		return nil, nil, fmt.Errorf("data: a split of no data set")
+	}
 	if n < 0 || n > d.Len() {
 		return nil, nil, fmt.Errorf("data: %d samples cannot be split off from %d", n, d.Len())
 	}

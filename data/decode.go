@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -52,6 +53,9 @@ func DecodeImage(r io.Reader, x tensor.Spec) (tensor.Tensor, error) {
 }
 
 func decodeNew(r io.Reader, x tensor.Spec) (tensor.Tensor, error) {
+	if r == nil {
+		return tensor.Tensor{}, errors.New("there is no reader")
+	}
 	if err := checkImageSpec(x); err != nil {
 		return tensor.Tensor{}, err
 	}

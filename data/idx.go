@@ -27,6 +27,9 @@ func ReadIDX(files fs.FS, name string) (tensor.Tensor, error) {
 }
 
 func readIDX(files fs.FS, name string) (tensor.Tensor, error) {
+	if files == nil {
+		return tensor.Tensor{}, errors.New("there are no files")
+	}
 	file, err := files.Open(name)
 	if err != nil {
 		return tensor.Tensor{}, err

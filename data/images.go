@@ -91,6 +91,9 @@ func openSplit(files fs.FS, split string) (*Images, string, error) {
 
 // findIDX is the first of the usual names that is there.
 func findIDX(files fs.FS, name, kind string) (string, error) {
+	if files == nil {
+		return "", errors.New("data: there are no files")
+	}
 	names := []string{name + "-" + kind + ".gz", name + "-" + kind, name + "." + kind + ".gz", name + "." + kind}
 	for _, n := range names {
 		info, err := fs.Stat(files, n)

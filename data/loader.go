@@ -55,7 +55,9 @@ func (l Loader) Len() int {
 	case l.DropLast:
 		return l.Data.Len() / l.Batch
 	}
-	return (l.Data.Len() + l.Batch - 1) / l.Batch
+	n := l.Data.Len()
+	size := min(l.Batch, max(n, 1)) // no batch is too large
+	return (n + size - 1) / size
 }
 
 // Batches are the batches of an epoch from the given position to the epoch's end: the zero Position is the start of the first epoch. They are
@@ -132,8 +134,8 @@ func cut(set Dataset, order []int, n int, dropLast bool, from Position) []planne
 	var batches []planned
 	x, y := set.Specs()
 	fullX, fullY := batchSpec(x, n), batchSpec(y, n)
-	for lo := from.Sample; lo < len(order); lo += n {
-		hi := min(lo+n, len(order))
+	for lo, hi := from.Sample, 0; lo < len(order); lo = hi {
+		hi = lo + min(n, len(order)-lo) // no n is too large
 		b := planned{set, order[lo:hi:hi], fullX, fullY, Position{from.Epoch, hi}}
 		if hi-lo < n {
 			if dropLast {

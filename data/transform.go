@@ -14,7 +14,10 @@ type Transform func(random *rand.Rand, x tensor.Tensor) error
 // Compose is the transforms one after another.
 func Compose(list ...Transform) Transform {
 	return func(random *rand.Rand, x tensor.Tensor) error {
-		for _, t := range list {
+		for i, t := range list {
+			if t == nil {
+				return fmt.Errorf("data: transform %d is nil", i)
+			}
 			if err := t(random, x); err != nil {
 				return err
 			}
@@ -25,8 +28,8 @@ func Compose(list ...Transform) Transform {
 
 // FlipHorizontal is a Transform: it mirrors an image […, height, width] left to right, one time in two.
 func FlipHorizontal(random *rand.Rand, x tensor.Tensor) error {
-	if x.Shape().Rank() < 2 {
-		return fmt.Errorf("data: no image to flip: %v", x.Spec())
+	if random == nil || x.Shape().Rank() < 2 {
+		return fmt.Errorf("data: no image to flip, or no source of chance: %v", x.Spec())
 	}
 	if random.Uint64()&1 == 0 {
 		return nil
@@ -47,8 +50,8 @@ func FlipHorizontal(random *rand.Rand, x tensor.Tensor) error {
 func Shift(n int) Transform {
 	return func(random *rand.Rand, x tensor.Tensor) error {
 		height, width := x.Shape().Dim(-2), x.Shape().Dim(-1)
-		if x.Shape().Rank() < 2 || n < 0 || n >= height || n >= width {
-			return fmt.Errorf("data: no image to shift by up to %d pixels: %v", n, x.Spec())
+		if random == nil || x.Shape().Rank() < 2 || n < 0 || n >= height || n >= width {
+			return fmt.Errorf("data: no image to shift by up to %d pixels, or no source of chance: %v", n, x.Spec())
 		}
 		down, right := below(random, 2*n+1)-n, below(random, 2*n+1)-n
 		row := width * x.DType().Size()
