@@ -63,6 +63,8 @@ func kernelOf(n *accel.Node) emitFunc {
 		return byType(n, (*compiler).batchNormInfer, (*compiler).batchNormInfer64)
 	case ops.ReduceOp:
 		return (*compiler).reduce
+	case ops.CumsumOp:
+		return (*compiler).cumsum
 	case ops.SoftmaxOp:
 		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
 	case ops.SoftmaxGradOp:
