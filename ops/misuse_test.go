@@ -270,6 +270,8 @@ var builders = map[string]any{
 	"Where": Where, "MatMulT": MatMulT, "Linear": Linear, "CrossEntropy": CrossEntropy, "OneHot": OneHot, "Zeros": Zeros, "Full": Full, "Concat": Concat,
 	"SliceStep": SliceStep, "DynamicSlice": DynamicSlice, "Embedding": Embedding, "ScatterAdd": ScatterAdd, "TopK": TopK, "Conv2D": Conv2D,
 	"MaxPool2D": MaxPool2D, "AvgPool2D": AvgPool2D, "BatchNorm": BatchNorm, "BatchNormInfer": BatchNormInfer, "Dropout": Dropout, "Uniform": Uniform, "Normal": Normal,
+	"Stack": Stack, "PixelShuffle": PixelShuffle, "PixelUnshuffle": PixelUnshuffle, "Iota": Iota, "DynamicUpdate": DynamicUpdate, "Resize": Resize,
+	"Sort": Sort, "TopKAlong": TopKAlong,
 }
 
 // arguments makes arbitrary arguments, another list for every seed.
@@ -313,6 +315,10 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 		*p = pick(a, Conv{}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
 	case *Pool:
 		*p = pick(a, Pool{}, Pool{Size: 2}, Pool{Size: -1}, Pool{Size: 1 << 40, Stride: 1 << 40})
+	case *PadMode:
+		*p = pick(a, Reflect, Circular, Replicate, 9)
+	case *Scaling:
+		*p = pick(a, Scaling{}, Scaling{Size: d(2)}, Scaling{Size: d(math.MaxInt)}, Scaling{Size: d(1, 1, 1)}, Scaling{Mode: 9, Size: d(1)}, Scaling{Size: d(2), Factor: d64(0)})
 	case **Recorder:
 		*p = pick(a, a.r, nil)
 	case **Variable:

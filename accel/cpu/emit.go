@@ -33,6 +33,8 @@ func kernelOf(n *accel.Node) emitFunc {
 	switch o := n.Op.(type) {
 	case ops.FillOp:
 		return (*compiler).constantNode
+	case ops.IotaOp:
+		return (*compiler).iota
 	case ops.ReshapeOp:
 		return (*compiler).reshape
 	case ops.BarrierOp:
@@ -93,6 +95,12 @@ func kernelOf(n *accel.Node) emitFunc {
 		return (*compiler).takeAlong
 	case ops.AddAlongOp:
 		return (*compiler).addAlong
+	case ops.PutAlongOp:
+		return (*compiler).putAlong
+	case ops.ResizeOp:
+		return (*compiler).resize
+	case ops.ResizeGradOp:
+		return (*compiler).resizeGrad
 	case ops.ArgMaxOp:
 		return (*compiler).argMax
 	case ops.TopKOp:
@@ -132,6 +140,16 @@ func (k fillKernel) Run(pool *work.Pool, in, out [][]byte) error {
 		copy(b[n:], b[:n])
 	}
 	return nil
+}
+
+// iota emits a constant that is made when the program is compiled.
+func (c *compiler) iota(i int) error {
+	n := &c.g.Nodes[i]
+	t := tensor.New(n.Out[0])
+	if err := n.Op.Ref([]tensor.Tensor{t}, nil); err != nil {
+		return err
+	}
+	return c.simple(i, "iota", fillKernel{t.Bytes()})
 }
 
 // reference runs a node by its meaning.
