@@ -271,6 +271,11 @@ var builders = map[string]any{
 	"SliceStep": SliceStep, "DynamicSlice": DynamicSlice, "Embedding": Embedding, "ScatterAdd": ScatterAdd, "TopK": TopK, "Conv2D": Conv2D,
 	"MaxPool2D": MaxPool2D, "AvgPool2D": AvgPool2D, "BatchNorm": BatchNorm, "BatchNormInfer": BatchNormInfer, "Dropout": Dropout, "Uniform": Uniform, "Normal": Normal,
 	"Stack": Stack, "PixelShuffle": PixelShuffle, "PixelUnshuffle": PixelUnshuffle, "Iota": Iota, "DynamicUpdate": DynamicUpdate, "Resize": Resize,
+	"SquaredError": SquaredError, "MSE": MSE, "AbsoluteError": AbsoluteError, "L1": L1, "Huber": Huber, "SmoothL1": SmoothL1, "XLogY": XLogY,
+	"BinaryCrossEntropy": BinaryCrossEntropy, "BCEWithLogits": BCEWithLogits, "WeightedBCEWithLogits": WeightedBCEWithLogits,
+	"KLDivergence": KLDivergence, "KLDivergenceLog": KLDivergenceLog, "CrossEntropyWith": CrossEntropyWith, "NLLWith": NLLWith,
+	"CrossEntropyRows": CrossEntropyRows, "NLLRows": NLLRows, "Normalize": Normalize, "CosineSimilarity": CosineSimilarity,
+	"LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "GroupNorm": GroupNorm,
 	"Sort": Sort, "TopKAlong": TopKAlong,
 }
 
@@ -317,6 +322,10 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 		*p = pick(a, Pool{}, Pool{Size: 2}, Pool{Size: -1}, Pool{Size: 1 << 40, Stride: 1 << 40})
 	case *PadMode:
 		*p = pick(a, Reflect, Circular, Replicate, 9)
+	case *int64:
+		*p = pick[int64](a, -100, 0, math.MaxInt64)
+	case *ClassLoss:
+		*p = pick(a, ClassLoss{}, ClassLoss{Ignore: true, Ignored: math.MaxInt64}, ClassLoss{Smoothing: 0.1, Weight: pick(a, a.values...)})
 	case *Scaling:
 		*p = pick(a, Scaling{}, Scaling{Size: d(2)}, Scaling{Size: d(math.MaxInt)}, Scaling{Size: d(1, 1, 1)}, Scaling{Mode: 9, Size: d(1)}, Scaling{Size: d(2), Factor: d64(0)})
 	case **Recorder:

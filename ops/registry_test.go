@@ -85,7 +85,7 @@ func TestNoGrad(t *testing.T) {
 	if want := []string{"ArgMaxOp", "CompareOp", "FillOp", "IotaOp", "NormalOp", "OneHotOp", "UniformOp"}; !equalSets(cut, want) {
 		t.Errorf("without a gradient: %v, want %v", cut, want)
 	}
-	if want := []string{"BatchNormGradOp", "BatchNormInferOp", "CrossEntropyGradOp", "SoftmaxGradOp"}; !equalSets(through, want) {
+	if want := []string{"BatchNormGradOp", "BatchNormInferOp", "CrossEntropyGradOp", "SoftmaxGradOp", "StandardizeGradOp"}; !equalSets(through, want) {
 		t.Errorf("with the gradient of their decomposition: %v, want %v", through, want)
 	}
 }

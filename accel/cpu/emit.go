@@ -67,6 +67,10 @@ func kernelOf(n *accel.Node) emitFunc {
 		return (*compiler).reduce
 	case ops.CumsumOp:
 		return (*compiler).cumsum
+	case ops.StandardizeOp:
+		return (*compiler).standardize
+	case ops.StandardizeGradOp:
+		return (*compiler).standardizeGrad
 	case ops.SoftmaxOp:
 		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
 	case ops.SoftmaxGradOp:
