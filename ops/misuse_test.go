@@ -275,6 +275,7 @@ var builders = map[string]any{
 	"BinaryCrossEntropy": BinaryCrossEntropy, "BCEWithLogits": BCEWithLogits, "WeightedBCEWithLogits": WeightedBCEWithLogits,
 	"KLDivergence": KLDivergence, "KLDivergenceLog": KLDivergenceLog, "CrossEntropyWith": CrossEntropyWith, "NLLWith": NLLWith,
 	"CrossEntropyRows": CrossEntropyRows, "NLLRows": NLLRows, "Normalize": Normalize, "CosineSimilarity": CosineSimilarity,
+	"Conv1D": Conv1D, "ConvTranspose1D": ConvTranspose1D, "ConvTranspose2D": ConvTranspose2D, "TransposeConv": TransposeConv,
 	"LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "GroupNorm": GroupNorm,
 	"Sort": Sort, "TopKAlong": TopKAlong,
 }
@@ -316,8 +317,12 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 		*p = pick(a, tensor.SpecOf(tensor.F32, 2), tensor.Spec{}, tensor.SpecOf(tensor.F64, -1))
 	case *tensor.Tensor:
 		*p = pick(a, tensor.Tensor{}, ramp(1, 2))
+	case *[2]int:
+		*p = pick(a, [2]int{}, [2]int{1, 0}, [2]int{-1, 3}, [2]int{math.MaxInt, 0})
+	case *Conv2DOp:
+		*p = pick(a, Conv2DOp{}, Conv2DOp{Stride: [2]int{1, 1}}, Conv2DOp{Groups: -1}, Conv2DOp{Groups: 2, Dilation: [2]int{math.MaxInt, 1}}, Conv2DOp{Pad: [4]int{math.MaxInt, math.MaxInt}})
 	case *Conv:
-		*p = pick(a, Conv{}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
+		*p = pick(a, Conv{}, Conv{Same: true}, Conv{Same: true, Dilation: 1 << 40}, Conv{Groups: -1}, Conv{Groups: math.MaxInt, Dilation: 2}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
 	case *Pool:
 		*p = pick(a, Pool{}, Pool{Size: 2}, Pool{Size: -1}, Pool{Size: 1 << 40, Stride: 1 << 40})
 	case *PadMode:

@@ -42,11 +42,20 @@ func kernelOf(n *accel.Node) emitFunc {
 	case ops.MatMulOp:
 		return (*compiler).matmul
 	case ops.Conv2DOp:
-		return byType(n, (*compiler).conv, (*compiler).forward64)
+		if sparse(o) {
+			return byType(n, (*compiler).plainForward, (*compiler).plainForward)
+		}
+		return byType(n, (*compiler).conv, (*compiler).plainForward)
 	case ops.Conv2DInputGradOp:
-		return byType(n, (*compiler).convInputGrad, (*compiler).inputGrad64)
+		if sparse(o.Conv()) {
+			return byType(n, (*compiler).plainInputGrad, (*compiler).plainInputGrad)
+		}
+		return byType(n, (*compiler).convInputGrad, (*compiler).plainInputGrad)
 	case ops.Conv2DWeightGradOp:
-		return byType(n, (*compiler).convWeightGrad, (*compiler).weightGrad64)
+		if sparse(o.Conv()) {
+			return byType(n, (*compiler).plainWeightGrad, (*compiler).plainWeightGrad)
+		}
+		return byType(n, (*compiler).convWeightGrad, (*compiler).plainWeightGrad)
 	case ops.MaxPool2DOp:
 		return byType(n, (*compiler).maxPool, (*compiler).maxPool64)
 	case ops.MaxPool2DGradOp:
