@@ -85,7 +85,7 @@ type Result struct {
 var errNoResult = errors.New("autograd: the zero Result")
 
 // hold keeps the slot while it is read: a Release by another goroutine takes effect afterwards. The caller puts it back if err is nil.
-func (r Result) hold(ctx context.Context, i int) error {
+func (r Result) hold(ctx context.Context) error {
 	if r.s == nil {
 		return errNoResult
 	}
@@ -100,18 +100,23 @@ func (r Result) hold(ctx context.Context, i int) error {
 		return fmt.Errorf("autograd: %w: a Result read after Release", ops.ErrMisuse)
 	}
 	err := r.s.wait(ctx)
-	if err == nil && i >= r.n {
-		err = fmt.Errorf("autograd: %w: result %d of %d", ops.ErrMisuse, i, r.n)
-	}
 	if err != nil {
 		t.put(r.s)
 	}
 	return err
 }
 
+// buffer is the storage of result i of a held slot.
+func (r Result) buffer(i int) (ops.Storage, error) {
+	if i < 0 || i >= r.n {
+		return nil, fmt.Errorf("autograd: %w: result %d of %d", ops.ErrMisuse, i, r.n)
+	}
+	return r.s.res.Bufs[i], nil
+}
+
 // Wait returns the step's error.
 func (r Result) Wait(ctx context.Context) error {
-	err := r.hold(ctx, -1)
+	err := r.hold(ctx)
 	if err == nil {
 		r.s.t.put(r.s)
 	}
@@ -120,22 +125,28 @@ func (r Result) Wait(ctx context.Context) error {
 
 // Tensor downloads result i.
 func (r Result) Tensor(ctx context.Context, i int) (tensor.Tensor, error) {
-	if err := r.hold(ctx, i); err != nil {
+	if err := r.hold(ctx); err != nil {
 		return tensor.Tensor{}, err
 	}
 	defer r.s.t.put(r.s)
-	b := r.s.res.Bufs[i]
+	b, err := r.buffer(i)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
 	x := tensor.New(b.Spec())
 	return x, b.Download(ctx, x)
 }
 
 // Float reads result i, which has one element, without allocating; one goroutine at a time.
 func (r Result) Float(ctx context.Context, i int) (float64, error) {
-	if err := r.hold(ctx, i); err != nil {
+	if err := r.hold(ctx); err != nil {
 		return 0, err
 	}
 	defer r.s.t.put(r.s)
-	b := r.s.res.Bufs[i]
+	b, err := r.buffer(i)
+	if err != nil {
+		return 0, err
+	}
 	if b.Spec().Shape.Size() != 1 {
 		return 0, fmt.Errorf("autograd: %w: result %d is %v, not one number", ops.ErrMisuse, i, b.Spec())
 	}

@@ -3,6 +3,7 @@ package autograd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cortado-ml/cortado/ops"
@@ -26,9 +27,12 @@ type Tape struct {
 	scalars []tensor.Tensor // storage of this recording's scalars, re-used
 	nscalar int
 
+	watching bool // a watch function runs
+
 	mu   sync.Mutex
 	free []*slot
-	ring [RunAhead]*slot
+	ring [RunAhead]*slot // the steps that may be unfinished
+	turn int             // the place of the next step in the ring
 }
 
 // Option is a choice made when a tape is made.
@@ -63,11 +67,15 @@ func (t *Tape) Input(name string, x tensor.Tensor, opts ...InputOption) ops.Valu
 
 // Scalar records a number of rank 0 that may change from step to step, such as a learning rate: a feed, never part of the cache key.
 func (t *Tape) Scalar(name string, dt tensor.DType, x float64) ops.Value {
+	spec := tensor.Spec{DType: dt}
+	if spec.Check() != nil {
+		return t.r.Scalar(name, tensor.Tensor{}) // which fails, and says so
+	}
 	for t.nscalar < len(t.scalars) && t.scalars[t.nscalar].DType() != dt {
 		t.scalars = append(t.scalars[:t.nscalar], t.scalars[t.nscalar+1:]...)
 	}
 	if t.nscalar == len(t.scalars) {
-		t.scalars = append(t.scalars, tensor.New(tensor.Spec{DType: dt}))
+		t.scalars = append(t.scalars, tensor.New(spec))
 	}
 	s := t.scalars[t.nscalar]
 	t.nscalar++
@@ -99,11 +107,15 @@ func (t *Tape) Scope(name string, f func()) { t.r.Scope(name, f) }
 
 // Checkpoint recomputes in the backward pass what f records, instead of keeping it.
 func (t *Tape) Checkpoint(f func() ops.Value) (v ops.Value) {
+	if f == nil {
+		t.r.Segment(nil) // which fails, and says so
+		return v
+	}
 	t.r.Segment(func() { v = f() })
 	return v
 }
 
-// Watch calls f with x's value before the Step returns, on the caller's goroutine, if the Step succeeds.
+// Watch calls f with x's value before the Step returns, on the caller's goroutine, if the Step succeeds. f may not call Step.
 func (t *Tape) Watch(x ops.Value, f func(tensor.Tensor)) { t.r.Watch(x, f) }
 
 // Recorder is the recording head, for builders without inputs.
@@ -172,8 +184,11 @@ func (t *Tape) Eval(ctx context.Context, vs ...ops.Value) ([]tensor.Tensor, erro
 // accepted. An error that is found while the step runs, an index out of range say, may come later: from the Result when it is read, and at
 // the latest from the Step RunAhead later. After the last step [Tape.Wait] asks for what is outstanding.
 func (t *Tape) Step(ctx context.Context, vs ...ops.Value) (Result, error) {
+	if t.watching {
+		return Result{}, fmt.Errorf("autograd: step %d: %w: a Step within a function that watches the step before", t.step, ops.ErrMisuse)
+	}
 	defer t.Discard()
-	if err := t.settle(ctx, t.step%RunAhead); err != nil {
+	if err := t.settle(ctx, t.turn); err != nil {
 		return Result{}, err
 	}
 	s, err := t.execute(ctx, true, vs)
@@ -182,10 +197,10 @@ func (t *Tape) Step(ctx context.Context, vs ...ops.Value) (Result, error) {
 	}
 	t.mu.Lock()
 	s.refs++ // the ring's
-	t.ring[t.step%RunAhead] = s
+	t.ring[t.turn] = s
 	gen := s.gen
 	t.mu.Unlock()
-	t.step++
+	t.step, t.turn = t.step+1, (t.turn+1)%RunAhead
 	if err := t.watch(ctx, s); err != nil {
 		t.put(s)
 		return Result{}, err
@@ -195,10 +210,12 @@ func (t *Tape) Step(ctx context.Context, vs ...ops.Value) (Result, error) {
 
 // watch calls the step's watch functions once it has succeeded.
 func (t *Tape) watch(ctx context.Context, s *slot) error {
-	watches := t.r.Watches()
-	if len(watches) == 0 {
+	if len(t.r.Watches()) == 0 {
 		return nil
 	}
+	watches := slices.Clone(t.r.Watches()) // one of them may discard the recording
+	t.watching = true
+	defer func() { t.watching = false }()
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
@@ -215,7 +232,7 @@ func (t *Tape) watch(ctx context.Context, s *slot) error {
 }
 
 // settle waits for the step in place i of the ring, and returns its error if nobody was told.
-func (t *Tape) settle(ctx context.Context, i int64) error {
+func (t *Tape) settle(ctx context.Context, i int) error {
 	s := t.ring[i]
 	if s == nil {
 		return nil
@@ -237,8 +254,8 @@ func (t *Tape) settle(ctx context.Context, i int64) error {
 
 // Wait settles all steps and returns the first error that nobody has seen.
 func (t *Tape) Wait(ctx context.Context) (err error) {
-	for i := range int64(RunAhead) {
-		if e := t.settle(ctx, (t.step+i)%RunAhead); err == nil {
+	for i := range RunAhead {
+		if e := t.settle(ctx, (t.turn+i)%RunAhead); err == nil {
 			err = e
 		}
 	}

@@ -104,7 +104,7 @@ func TestReplayAllocs(t *testing.T) {
 		"gradient":        func(v ops.Value) ops.Value { return r.Grad(v.Mul(v).Sum(), ops.Value{}, v)[0] },
 		"variable": func(v ops.Value) ops.Value {
 			r.Assign(w, r.Var(w).Sub(v).Mul(r.Scalar("rate", rate)))
-			r.Watch(v, nil)
+			r.Watch(v, func(tensor.Tensor) {})
 			return r.Var(w)
 		},
 		"scope and pin": func(v ops.Value) ops.Value {

@@ -74,10 +74,10 @@ func gradMiss(r *Recorder, y, dy Value, wrt []Value) []Value {
 	for _, v := range wrt {
 		m.wrt = append(m.wrt, v.edge())
 	}
-	at, start, env := r.cur, len(r.path), r.env
+	at, start, env, inGrad, rule := r.cur, len(r.path), r.env, r.inGrad, r.rule // a rule may ask for gradients itself
 	r.inGrad = true
 	r.differentiate(m, dy)
-	r.inGrad, r.env, r.rule = false, env, nil
+	r.inGrad, r.env, r.rule = inGrad, env, rule
 	if r.err != nil {
 		for i := range m.res {
 			m.res[i] = r.poison()

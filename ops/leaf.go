@@ -64,6 +64,10 @@ func (r *Recorder) Input(name string, x tensor.Tensor, batch int) Value {
 	if x.IsNone() && r.err == nil {
 		return r.misuse("input %q is no tensor: it is none, as tensor.New gives for a spec that no array can have", name)
 	}
+	if batch < -1 || batch >= 0 && batch >= x.Shape().Rank() {
+		return r.misuse("input %q is %v and has no batch axis %d", name, x.Spec(), batch)
+	}
+	r.onlyOps("inputs")
 	m := r.misses
 	v := ApplyIn(r, inputOp{Label: name, Spec: x.Spec(), Batch: int8(batch)})
 	if r.err != nil {
@@ -84,6 +88,7 @@ func (r *Recorder) Input(name string, x tensor.Tensor, batch int) Value {
 
 // Scalar records a number that may change from step to step. Unlike an input, its name may repeat: two optimisers both have a rate.
 func (r *Recorder) Scalar(name string, x tensor.Tensor) Value {
+	r.onlyOps("scalars")
 	v := ApplyIn(r, inputOp{Label: name, Spec: x.Spec(), Batch: -1, Scalar: true})
 	if r.err == nil {
 		r.feeds = append(r.feeds, x)
@@ -111,6 +116,7 @@ func (r *Recorder) Assign(v *Variable, x Value) {
 		r.misuse("the variable to assign is nil")
 		return
 	}
+	r.onlyOps("assignments")
 	ApplyIn(r, assignOp{V: v}, x)
 	if r.err != nil {
 		return
@@ -132,7 +138,11 @@ func (r *Recorder) latest(v *Variable) *latest {
 //
 //go:noinline
 func (r *Recorder) Watch(x Value, f func(tensor.Tensor)) {
+	r.onlyOps("watches")
 	ApplyIn(r, watchOp{}, x)
+	if f == nil {
+		r.misuse("there is no function to watch")
+	}
 	if r.err == nil {
 		r.watches = append(r.watches, f)
 	}

@@ -202,6 +202,10 @@ type (
 		userOp
 		C chan int
 	}
+	sliceField struct {
+		userOp
+		S []int
+	}
 	bitsField struct {
 		userOp
 		Rate  Bits
@@ -225,6 +229,7 @@ func TestOpTypes(t *testing.T) {
 	fails(t, apply(func(x Value) Value { return Apply(pointerField{}, x) }), ErrMisuse, "pointerField.P is a pointer")
 	fails(t, apply(func(x Value) Value { return Apply(chanField{}, x) }), ErrMisuse, "chanField.C")
 	fails(t, apply(func(x Value) Value { return Apply(&userOp{}, x) }), ErrMisuse, "userOp is a pointer", "by value")
+	fails(t, apply(func(x Value) Value { return Apply[Op](sliceField{}, x) }), ErrMisuse, "sliceField.S is a []int") // as an Op it escapes the compiler
 	for range 2 { // the verdict is remembered
 		if err := apply(func(x Value) Value { return Apply(bitsField{Rate: F(nan)}, x) }); err != nil {
 			t.Error(err)

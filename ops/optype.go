@@ -24,7 +24,7 @@ func checkField(t reflect.Type, at string, top bool) error {
 	switch t.Kind() {
 	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		return fmt.Errorf("%w: attribute %s is a %v: NaN would never match and -0 would match 0; store ops.Bits", ErrMisuse, at, t)
-	case reflect.Interface, reflect.Chan, reflect.UnsafePointer:
+	case reflect.Interface, reflect.Chan, reflect.UnsafePointer, reflect.Slice, reflect.Map, reflect.Func:
 		return fmt.Errorf("%w: attribute %s is a %v, which does not compare by content", ErrMisuse, at, t)
 	case reflect.Pointer:
 		if top || t != reflect.TypeFor[*Variable]() { // leaves name their variable

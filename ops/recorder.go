@@ -37,6 +37,7 @@ type Recorder struct {
 	vars      map[*Variable]*latest
 	rng       latest
 	nodes     int // in the trie
+	longest   int // recording since the trie was empty
 	misses    int
 	feeds     []tensor.Tensor
 	watches   []func(tensor.Tensor)
@@ -50,18 +51,19 @@ type latest struct {
 
 // NewRecorder makes an empty one.
 func NewRecorder() *Recorder {
-	r := &Recorder{root: &Node{}, vars: map[*Variable]*latest{}}
-	r.top = (&Env{}).child("", &Scope{hash: fnvOffset}, 0)
+	r := &Recorder{vars: map[*Variable]*latest{}}
+	r.forget()
 	r.Begin()
 	return r
 }
 
-// Begin starts the next recording: earlier Values are stale from now on, the error is cleared.
+// Begin starts the next recording: earlier Values are stale from now on, the error is cleared. Within On or Scope it stays there.
 func (r *Recorder) Begin() {
-	if r.nodes > max(maxTrace, 4*len(r.path)) {
+	r.longest = max(r.longest, len(r.path))
+	if r.nodes > max(maxTrace, 4*r.longest) {
 		r.forget()
 	}
-	r.cur, r.path, r.env, r.err = r.root, r.path[:0], r.top, nil
+	r.cur, r.path, r.err = r.root, r.path[:0], nil
 	clear(r.feeds)
 	clear(r.watches)
 	r.feeds, r.watches = r.feeds[:0], r.watches[:0]
@@ -69,10 +71,14 @@ func (r *Recorder) Begin() {
 	r.gen++
 }
 
-// forget drops all traces, and with them what they keep alive.
+// forget drops all traces, and with them what they keep alive; unless it is within one, all scopes too.
 func (r *Recorder) forget() {
-	r.root, r.nodes = &Node{}, 0
+	r.root, r.nodes, r.longest = &Node{}, 0, 0
 	clear(r.vars)
+	if r.env == r.top {
+		r.top = (&Env{}).child("", &Scope{hash: fnvOffset}, 0)
+		r.env = r.top
+	}
 }
 
 // Err is the first error of this recording.
@@ -190,6 +196,9 @@ func miss[O Op](r *Recorder, op O, in []Value) Value {
 
 // record adds a node to the trie. A user's Infer may panic.
 func (r *Recorder) record(op Op, in []Edge) (v Value) {
+	if op == nil {
+		return r.misuse("the operation is nil")
+	}
 	n := &Node{Op: op, In: in, Env: r.env, pcs: callers()}
 	defer func() {
 		if p := recover(); p != nil {
@@ -237,6 +246,10 @@ func (r *Recorder) recordBoxed(op Op, in []Value) Value {
 
 // with runs f in another environment; the closure does not escape.
 func (r *Recorder) with(e *Env, f func()) {
+	if f == nil {
+		r.misuse("there is no function to record")
+		return
+	}
 	old := r.env
 	r.env = e
 	defer func() { r.env = old }()
@@ -259,14 +272,19 @@ func (r *Recorder) Segment(f func()) {
 	r.with(r.top.child(r.env.Device, r.env.Scope, r.segs), f)
 }
 
+// onlyOps fails in a gradient rule, for what a replay of the gradient would not do again.
+func (r *Recorder) onlyOps(what string) {
+	if r.inGrad {
+		r.misuse("a gradient rule has no %s", what)
+	}
+}
+
 // stream is the next random stream of the scope.
 func (r *Recorder) stream() uint64 {
 	if r == nil {
 		return 0
 	}
-	if r.inGrad {
-		r.misuse("a gradient rule draws no new random stream: pass the forward one")
-	}
+	r.onlyOps("new random stream: pass the forward one")
 	s := r.env.Scope
 	if s.gen != r.gen {
 		s.gen, s.count = r.gen, 0

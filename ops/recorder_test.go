@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -222,6 +223,84 @@ func TestMemoryBounded(t *testing.T) {
 	if len(r.vars) != vs {
 		t.Errorf("%d variables are kept alive", len(r.vars)-vs)
 	}
+}
+
+// TestLongTraceSurvives: a trace that is longer than the bound stays while it is in use, also where short ones come between.
+func TestLongTraceSurvives(t *testing.T) {
+	r := NewRecorder()
+	record := func(n int) {
+		r.Begin()
+		v := r.Input("x", farr(d(1), 1), -1)
+		for range n {
+			v = v.Neg()
+		}
+	}
+	for i := range 4 {
+		before := r.Misses()
+		record(maxTrace + 100)
+		record(3)
+		if i > 0 && r.Misses() != before {
+			t.Fatalf("round %d: %d nodes were recorded again", i, r.Misses()-before)
+		}
+	}
+}
+
+// TestScopesAreForgotten: scopes that never come again do not pile up.
+func TestScopesAreForgotten(t *testing.T) {
+	r := NewRecorder()
+	x := farr(d(1), 1)
+	most := 0
+	for i := range 2*maxTrace/100 + 10 {
+		r.Begin()
+		r.Scope(fmt.Sprint("step ", i), func() {
+			v := r.Input("x", x, -1)
+			for range 100 {
+				v = v.Neg()
+			}
+		})
+		most = max(most, len(r.top.kids))
+	}
+	if limit := maxTrace/100 + 10; most > limit {
+		t.Errorf("%d scopes remembered, want at most %d", most, limit)
+	}
+}
+
+// TestRuleRecordsOnlyOps: what a gradient rule could not do again when the gradient is replayed is refused, also after a gradient of its own.
+func TestRuleRecordsOnlyOps(t *testing.T) {
+	x, v := farr(d(1), 1), NewVariable("v", farr(d(1), 1))
+	for what, f := range map[string]func(r *Recorder, dy Value){
+		"inputs":      func(r *Recorder, dy Value) { r.Input("late", x, -1) },
+		"scalars":     func(r *Recorder, dy Value) { r.Scalar("late", x) },
+		"assignments": func(r *Recorder, dy Value) { r.Assign(v, dy) },
+		"watches":     func(r *Recorder, dy Value) { r.Watch(dy, func(tensor.Tensor) {}) },
+		"random stream": func(r *Recorder, dy Value) {
+			r.Grad(dy.Sum(), Value{}, dy)
+			Dropout(dy, 0.5)
+		},
+	} {
+		r := NewRecorder()
+		inRule = f
+		y := Apply(ruleOp{}, r.Input("x", x, -1)).Sum()
+		r.Grad(y, Value{}, Value{r, 0, r.gen, 0})
+		fails(t, r.Err(), ErrMisuse, "a gradient rule has no", what)
+	}
+	inRule = nil
+}
+
+// A ruleOp is the identity, with a rule that does what it should not.
+type ruleOp struct{}
+
+// inRule is what a ruleOp's rule does.
+var inRule func(r *Recorder, dy Value)
+
+func (ruleOp) Name() string                                  { return "rule" }
+func (ruleOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in[:1], nil }
+func (ruleOp) Ref(out, in []tensor.Tensor) error             { out[0].CopyFrom(in[0]); return nil }
+func (ruleOp) Cost(in, out []tensor.Spec) Cost               { return Cost{} }
+func (ruleOp) Grad(b *Backward) {
+	dy, _ := b.Dy(0)
+	inRule(dy.r, dy)
+	b.Set(0, dy)
 }
 
 // TestBegin: a new recording has no error, no feeds, no surroundings of the last.

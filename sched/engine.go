@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/ops"
@@ -56,7 +57,7 @@ func New(devs ...accel.Device) (*Engine, error) {
 		seen[d.ID()] = true
 	}
 	return &Engine{
-		Log: slog.New(slog.DiscardHandler), devs: devs, plans: map[uint64][]*Plan{},
+		Log: slog.New(slog.DiscardHandler), devs: slices.Clone(devs), plans: map[uint64][]*Plan{},
 		lock: make(chan struct{}, 1), hash: (*canon).hash,
 	}, nil
 }
@@ -65,10 +66,19 @@ func New(devs ...accel.Device) (*Engine, error) {
 func (e *Engine) Devices() []accel.Device { return append([]accel.Device(nil), e.devs...) }
 
 // Stats is a snapshot.
-func (e *Engine) Stats() Stats {
+func (e *Engine) Stats() (s Stats) {
+	e.locked(func() { s = e.stats })
+	return s
+}
+
+// locked calls f while no graph runs. The zero Engine, which New has not made, has nothing to ask.
+func (e *Engine) locked(f func()) {
+	if e.lock == nil {
+		return
+	}
 	e.lock <- struct{}{}
 	defer func() { <-e.lock }()
-	return e.stats
+	f()
 }
 
 // device is the number of the device with an ID; the default for none.
@@ -152,13 +162,10 @@ func (e *Engine) remember(h uint64, p *Plan) {
 				}
 			}
 		}
-		keep := e.plans[at][:0]
-		for _, q := range e.plans[at] {
-			if q != oldest {
-				keep = append(keep, q)
-			}
+		e.plans[at] = slices.DeleteFunc(e.plans[at], func(q *Plan) bool { return q == oldest })
+		if len(e.plans[at]) == 0 {
+			delete(e.plans, at)
 		}
-		e.plans[at] = keep
 		oldest.close()
 		e.count--
 	}
@@ -168,16 +175,16 @@ func (e *Engine) remember(h uint64, p *Plan) {
 
 // Close closes the compiled programs. Devices stay open: they are the caller's.
 func (e *Engine) Close() error {
-	e.lock <- struct{}{}
-	defer func() { <-e.lock }()
 	var errs []error
-	for _, list := range e.plans {
-		for _, p := range list {
-			errs = append(errs, p.close())
+	e.locked(func() {
+		for _, list := range e.plans {
+			for _, p := range list {
+				errs = append(errs, p.close())
+			}
 		}
-	}
-	clear(e.plans)
-	e.count = 0
+		clear(e.plans)
+		e.count = 0
+	})
 	return errors.Join(errs...)
 }
 
@@ -187,6 +194,12 @@ func (e *Engine) Run(ctx context.Context, g *ops.Graph, feeds []tensor.Tensor, r
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	switch {
+	case e.lock == nil:
+		return errors.New("sched: the zero Engine has no device: use New")
+	case g == nil || res == nil:
+		return errors.New("sched: there is no graph to run, or nowhere to put its results")
+	}
 	if err := ops.Acquire(ctx, e.lock); err != nil {
 		return err
 	}
@@ -194,6 +207,9 @@ func (e *Engine) Run(ctx context.Context, g *ops.Graph, feeds []tensor.Tensor, r
 	b, err := e.bind(ctx, g)
 	if err != nil {
 		return err
+	}
+	if len(b.feeds) > 0 && slices.Max(b.feeds) >= len(feeds) {
+		return fmt.Errorf("sched: the graph has more inputs than the %d that it is given", len(feeds))
 	}
 	e.stats.Runs++
 	held := 0

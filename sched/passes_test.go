@@ -3,8 +3,10 @@ package sched_test
 import (
 	"context"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/cortado-ml/cortado/accel/acceltest"
 	"github.com/cortado-ml/cortado/autograd"
@@ -131,8 +133,10 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 	}
 	const shapes = 300
+	plans := map[weak.Pointer[sched.Plan]]bool{}
 	for n := range shapes {
 		run(n)
+		plans[weak.Make(eng.Plans()[0])] = true
 		run(0) // in use all the time
 	}
 	if got := eng.Stats().Compiles; got != shapes {
@@ -140,6 +144,16 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	if n := len(eng.Plans()); n != 256 {
 		t.Errorf("%d plans are kept, want 256", n)
+	}
+	runtime.GC()
+	alive := 0
+	for p := range plans {
+		if p.Value() != nil {
+			alive++
+		}
+	}
+	if alive > 256+16 { // the tape remembers 16 graphs of one prefix, with what the engine knows of them
+		t.Errorf("%d plans are alive, want those that are kept and the tape's last", alive)
 	}
 	run(1) // evicted long ago
 	run(0)

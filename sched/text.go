@@ -13,13 +13,13 @@ import (
 
 // Plans are the plans in the cache, the most recently used first.
 func (e *Engine) Plans() []*Plan {
-	e.lock <- struct{}{}
-	defer func() { <-e.lock }()
 	var all []*Plan
-	for _, list := range e.plans {
-		all = append(all, list...)
-	}
-	slices.SortFunc(all, func(a, b *Plan) int { return int(int64(b.used) - int64(a.used)) })
+	e.locked(func() {
+		for _, list := range e.plans {
+			all = append(all, list...)
+		}
+		slices.SortFunc(all, func(a, b *Plan) int { return int(int64(b.used) - int64(a.used)) })
+	})
 	return all
 }
 

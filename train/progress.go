@@ -83,11 +83,11 @@ func (p *progress) observe(e Event) {
 func (p *progress) step(e Step) {
 	now := time.Now()
 	if p.began.IsZero() {
-		p.began, p.first, p.average = now, e.Step, e.Loss
+		p.began, p.first = now, e.Step
 	} else {
 		p.samples += e.Size
-		p.average += (e.Loss - p.average) / 20
 	}
+	p.average += (e.Loss - p.average) / float64(min(20, 1+e.Step-p.first))
 	every := inPlain
 	if p.terminal {
 		every = onTerminal

@@ -34,7 +34,7 @@ resumed from run/step-000000004.safetensors, after step 4
 note: it was written elsewhere
 epoch 2  step 5/8  loss 0.5000
 the first checkpoint is run/step-000000007.safetensors
-epoch 2  step 8/8  loss 0.4643
+epoch 2  step 8/8  loss 0.3125
 epoch 2/2  training loss 0.3750  validation accuracy 0.7500 `
 	if text != want || !strings.HasSuffix(seconds, " s\n") {
 		t.Errorf("it wrote\n%s", b.String())

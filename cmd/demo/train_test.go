@@ -12,7 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/optim"
 	"github.com/cortado-ml/cortado/tensor/safetensors"
+	"github.com/cortado-ml/cortado/train"
 )
 
 // TestJSON reads every line of a run of nine steps over two epochs and a bit.
@@ -171,6 +175,40 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+// TestAugmentation trains the network as the program does, in this process: the losses have the same bits, and others without augmentation.
+func TestAugmentation(t *testing.T) {
+	folder := idx(t)
+	o := demo(t, t.TempDir(), "-json", "-data", folder, "-batch", "16", "-steps", "4", "-optimizer", "sgd", "-schedule", "constant", "-lr", "0.1")
+	o.wants(t, 0)
+	want := lossBits(events(t, o.out))
+	set, err := openImages(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng, closeAll, err := openEngine("cpu", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll()
+	for _, transform := range []data.Transform{data.FlipHorizontal, nil} {
+		got := map[int]uint64{}
+		_, err := train.Fit(t.Context(), train.Config{
+			Engine: eng, Model: recipes["cnn"].build(len(set.classes)), Loss: ops.CrossEntropy, Optimizer: &optim.SGD{LR: 0.1}, Batch: 16, Steps: 4, Seed: 1, Transform: transform,
+			Observe: func(e train.Event) {
+				if s, ok := e.(train.Step); ok {
+					got[s.Step] = math.Float64bits(s.Loss)
+				}
+			},
+		}, set.train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := cmp.Equal(want, got); same != (transform != nil) {
+			t.Errorf("augmented: %v, but the same losses: %v", transform != nil, same)
+		}
+	}
+}
+
 // TestOptimizersAndSchedules trains with each: the loss falls, and none is the other.
 func TestOptimizersAndSchedules(t *testing.T) {
 	data := idx(t)
@@ -241,8 +279,8 @@ func TestData(t *testing.T) {
 	}{
 		"nothing there":      {filepath.Join(empty, "none"), []string{"no such file"}},
 		"a file":             {write(t, filepath.Join(t.TempDir(), "a.png"), picture), []string{"it is a file: want a folder"}},
-		"an empty folder":    {empty, []string{"no folders, of which each would be a class"}},
-		"an empty class":     {filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "cat", "readme.txt"), nil))), []string{"cat holds no PNG or JPEG"}},
+		"an empty folder":    {empty, []string{"no folders"}},
+		"an empty class":     {filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "cat", "readme.txt"), nil))), []string{"the folder cat holds no"}},
 		"one class":          {one, []string{`all images are of the class ["cat"]`}},
 		"few pictures":       {few, []string{"4 pictures are too few"}},
 		"other test classes": {differ, []string{`different classes: ["cat" "dog"] and ["cat" "eel"]`}},
