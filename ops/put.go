@@ -49,7 +49,7 @@ func (o PutAlongOp) Grad(b *Backward) {
 		s := idx.Shape()
 		number := Iota(b.d.r, tensor.SpecOf(tensor.I64, s.Size()), 0).reshapeTo(s)
 		winner := Apply(o, Zeros(b.d.r, tensor.Spec{DType: tensor.I64, Shape: b.InSpec(0).Shape}), idx, number)
-		take := TakeAlongOp{Axis: o.Axis}
+		take := TakeAlongOp(o)
 		b.Set(2, Where(Apply(take, winner, idx).Equal(number), Apply(take, dy, idx), none))
 	}
 }
