@@ -41,7 +41,7 @@ func TestBatch(t *testing.T) {
 		})
 	})
 	refuse := map[string]bool{
-		"FillOp": true, "UniformOp": true, "NormalOp": true, // no batch to cut
+		"FillOp": true, "IotaOp": true, "UniformOp": true, "NormalOp": true, // no batch to cut
 		"BatchNormOp": true, "BatchNormGradOp": true, // statistics of the whole batch
 		"DropoutOp": true, // a shard would draw the numbers of the first
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cortado-ml/cortado/internal/scalar"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -18,12 +19,15 @@ const (
 	Div
 	Maximum // NaN if either is NaN
 	Minimum // NaN if either is NaN
+	FloorDiv
+	Rem // the sign is that of the divisor
+	Pow
 )
 
-var binaryNames = [...]string{"add", "sub", "mul", "div", "maximum", "minimum"}
+var binaryNames = [...]string{"add", "sub", "mul", "div", "maximum", "minimum", "floor-div", "rem", "pow"}
 
 // BinaryOp is an elementwise function of two values of one type, which broadcast against each other. Integers: sums and products wrap
-// around, as in Go; a division by zero gives 0.
+// around, as in Go; a division by zero gives 0. Pow wants floats.
 type BinaryOp struct {
 	total
 	F BinaryFunc
@@ -43,6 +47,9 @@ func (o BinaryOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	if in[0].DType == tensor.Bool {
 		return nil, &tensor.ShapeError{Msg: "bool has no arithmetic; write a Cast", In: in}
+	}
+	if o.F == Pow && !in[0].DType.Float() {
+		return nil, &tensor.ShapeError{Msg: "wants floats; write a Cast", In: in}
 	}
 	return []tensor.Spec{{DType: in[0].DType, Shape: s}}, nil
 }
@@ -104,8 +111,14 @@ func (o BinaryOp) float(x, y float64) float64 {
 		return x / y
 	case Maximum:
 		return maxNaN(x, y)
+	case Minimum:
+		return minNaN(x, y)
+	case FloorDiv:
+		return scalar.FloorDiv(x, y)
+	case Rem:
+		return scalar.Rem(x, y)
 	}
-	return minNaN(x, y)
+	return math.Pow(x, y)
 }
 
 // maxNaN is the larger number, or NaN if either is.
@@ -134,14 +147,21 @@ func (o BinaryOp) int(x, y int64) int64 {
 		return x / y
 	case Maximum:
 		return max(x, y)
+	case Minimum:
+		return min(x, y)
+	case FloorDiv:
+		return scalar.IntFloorDiv(x, y)
 	}
-	return min(x, y)
+	return scalar.IntRem(x, y)
 }
 
 // Grad sums each gradient to the shape of its input. At equal operands, Maximum and Minimum give each half; where one is NaN, each gets
 // all.
 func (o BinaryOp) Grad(b *Backward) {
 	dy, _ := b.Dy(0)
+	if o.F == FloorDiv { // 0: flat but for steps
+		return
+	}
 	for i := range 2 {
 		if b.Needs(i) {
 			b.Set(i, o.gradient(b, dy, i).SumTo(b.InSpec(i).Shape))
@@ -159,6 +179,17 @@ func (o BinaryOp) gradient(b *Backward, dy Value, i int) Value {
 		return dy.Div(b.In(1))
 	case o.F == Div: // - x/y^2 dy
 		return dy.Mul(b.Out(0)).Div(b.In(1)).Neg()
+	case o.F == Rem && i == 1: // - floor(x/y) dy
+		return dy.Mul(b.In(0).FloorDiv(b.In(1))).Neg()
+	case o.F == Pow && i == 0: // y x^(y-1), 0 where y is 0
+		y := b.In(1)
+		zero := y.constant(0)
+		return dy.Mul(Where(y.Equal(zero), zero, y.Mul(b.In(0).Pow(y.Shift(-1)))))
+	case o.F == Pow: // x^y log(x), 0 where x is 0 and y is not negative
+		x, y := b.In(0), b.In(1)
+		zero := x.constant(0)
+		flat := x.Equal(zero).And(y.GreaterEqual(zero))
+		return dy.Mul(Where(flat, zero, b.Out(0).Mul(Where(flat, x.constant(1), x).Log())))
 	case o.F == Maximum || o.F == Minimum:
 		x, y := b.In(i), b.In(1-i)
 		if o.F == Minimum {
@@ -204,11 +235,28 @@ func (BinaryOp) Samples() (rows []Sample) {
 			Sample{Name: "shapes", Op: o, In: []tensor.Tensor{ramp(1, 2, 3), ramp(1, 2)}, Refused: "shapes do not broadcast"},
 			Sample{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 2)}, Refused: "wants two values"},
 		)
+		if f == Pow {
+			powRows(rows)
+		}
 		if f == Maximum || f == Minimum {
 			rows = append(rows, Sample{Name: "equal", Op: o, In: []tensor.Tensor{farr(d(3), 1, 2, 3), farr(d(3), 1, 2, 0)}, ValueOnly: true})
 		}
 	}
 	return append(rows, Sample{Name: "no function", Op: BinaryOp{F: 99}, In: []tensor.Tensor{column, row}, Refused: "there is no such function"})
+}
+
+// powRows turns rows into those of Pow: integers are refused, and finite differences want positive bases.
+func powRows(rows []Sample) {
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Op != Op(BinaryOp{F: Pow}) || r.Refused != "" || r.ValueOnly:
+		case !r.In[0].DType().Float():
+			r.Refused = "wants floats"
+		default:
+			r.In = []tensor.Tensor{positive(1, r.In[0].Shape().Dims()...), ramp(2, r.In[1].Shape().Dims()...)}
+		}
+	}
 }
 
 // Add is x + y; shapes broadcast.
@@ -240,3 +288,29 @@ func (x Value) Maximum(y Value) Value { return Apply(BinaryOp{F: Maximum}, x, y)
 //
 //go:noinline
 func (x Value) Minimum(y Value) Value { return Apply(BinaryOp{F: Minimum}, x, y) }
+
+// FloorDiv is x / y rounded down; shapes broadcast. Its gradient is 0.
+//
+//go:noinline
+func (x Value) FloorDiv(y Value) Value { return Apply(BinaryOp{F: FloorDiv}, x, y) }
+
+// TruncDiv is x / y without its fraction; shapes broadcast. The gradient for floats is 0. For integers it is Div.
+//
+//go:noinline
+func (x Value) TruncDiv(y Value) Value {
+	if x.DType().Int() {
+		return x.Div(y)
+	}
+	return x.Div(y).Trunc()
+}
+
+// Rem is what FloorDiv leaves, x - y floor(x/y), so that its sign is that of y, as in Python; shapes broadcast. By 0 it is NaN, for
+// integers 0.
+//
+//go:noinline
+func (x Value) Rem(y Value) Value { return Apply(BinaryOp{F: Rem}, x, y) }
+
+// Pow is x to the power of y, for floats; shapes broadcast. A negative x wants a whole y, and has no gradient with respect to y.
+//
+//go:noinline
+func (x Value) Pow(y Value) Value { return Apply(BinaryOp{F: Pow}, x, y) }

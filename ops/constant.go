@@ -7,7 +7,7 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var constantOps = []Sampled{FillOp{}, OneHotOp{}, BarrierOp{}}
+var constantOps = []Sampled{FillOp{}, IotaOp{}, OneHotOp{}, BarrierOp{}}
 
 // FillOp is a constant: every element is X, converted as tensor.Tensor's Set converts. It has no inputs.
 type FillOp struct {

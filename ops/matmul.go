@@ -180,6 +180,7 @@ func (MatMulOp) Samples() (rows []Sample) {
 			Sample{Name: "row by column", Op: o, In: operands(nil, 1, 9, 1)},
 			Sample{Name: "column by row", Op: o, In: operands(nil, 5, 1, 6)},
 			Sample{Name: "nothing to sum", Op: o, In: operands(nil, 3, 0, 2)},
+			Sample{Name: "no row, batched", Op: o, In: operands(d(5), 0, 0, 2)},
 			Sample{Name: "no row", Op: o, In: operands(nil, 0, 4, 2)},
 			Sample{Name: "no column", Op: o, In: operands(nil, 3, 4, 0)},
 			Sample{Name: "odd", Op: o, In: operands(nil, 7, 17, 9), ULP: 16},

@@ -281,6 +281,14 @@ var builders = map[string]any{
 	"Where": Where, "MatMulT": MatMulT, "Linear": Linear, "CrossEntropy": CrossEntropy, "OneHot": OneHot, "Zeros": Zeros, "Full": Full, "Concat": Concat,
 	"SliceStep": SliceStep, "DynamicSlice": DynamicSlice, "Embedding": Embedding, "ScatterAdd": ScatterAdd, "TopK": TopK, "Conv2D": Conv2D,
 	"MaxPool2D": MaxPool2D, "AvgPool2D": AvgPool2D, "BatchNorm": BatchNorm, "BatchNormInfer": BatchNormInfer, "Dropout": Dropout, "Uniform": Uniform, "Normal": Normal,
+	"Stack": Stack, "PixelShuffle": PixelShuffle, "PixelUnshuffle": PixelUnshuffle, "Iota": Iota, "DynamicUpdate": DynamicUpdate, "Resize": Resize,
+	"SquaredError": SquaredError, "MSE": MSE, "AbsoluteError": AbsoluteError, "L1": L1, "Huber": Huber, "SmoothL1": SmoothL1, "XLogY": XLogY,
+	"BinaryCrossEntropy": BinaryCrossEntropy, "BCEWithLogits": BCEWithLogits, "WeightedBCEWithLogits": WeightedBCEWithLogits,
+	"KLDivergence": KLDivergence, "KLDivergenceLog": KLDivergenceLog, "CrossEntropyWith": CrossEntropyWith, "NLLWith": NLLWith,
+	"CrossEntropyRows": CrossEntropyRows, "NLLRows": NLLRows, "Normalize": Normalize, "CosineSimilarity": CosineSimilarity,
+	"Conv1D": Conv1D, "ConvTranspose1D": ConvTranspose1D, "ConvTranspose2D": ConvTranspose2D, "TransposeConv": TransposeConv,
+	"LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "GroupNorm": GroupNorm,
+	"Sort": Sort, "TopKAlong": TopKAlong,
 }
 
 // arguments makes arbitrary arguments, another list for every seed.
@@ -320,10 +328,22 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 		*p = pick(a, tensor.SpecOf(tensor.F32, 2), tensor.Spec{}, tensor.SpecOf(tensor.F64, -1))
 	case *tensor.Tensor:
 		*p = pick(a, tensor.Tensor{}, ramp(1, 2))
+	case *[2]int:
+		*p = pick(a, [2]int{}, [2]int{1, 0}, [2]int{-1, 3}, [2]int{math.MaxInt, 0})
+	case *Conv2DOp:
+		*p = pick(a, Conv2DOp{}, Conv2DOp{Stride: [2]int{1, 1}}, Conv2DOp{Groups: -1}, Conv2DOp{Groups: 2, Dilation: [2]int{math.MaxInt, 1}}, Conv2DOp{Pad: [4]int{math.MaxInt, math.MaxInt}})
 	case *Conv:
-		*p = pick(a, Conv{}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
+		*p = pick(a, Conv{}, Conv{Same: true}, Conv{Same: true, Dilation: 1 << 40}, Conv{Groups: -1}, Conv{Groups: math.MaxInt, Dilation: 2}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
 	case *Pool:
 		*p = pick(a, Pool{}, Pool{Size: 2}, Pool{Size: -1}, Pool{Size: 1 << 40, Stride: 1 << 40})
+	case *PadMode:
+		*p = pick(a, Reflect, Circular, Replicate, 9)
+	case *int64:
+		*p = pick[int64](a, -100, 0, math.MaxInt64)
+	case *ClassLoss:
+		*p = pick(a, ClassLoss{}, ClassLoss{Ignore: true, Ignored: math.MaxInt64}, ClassLoss{Smoothing: 0.1, Weight: pick(a, a.values...)})
+	case *Scaling:
+		*p = pick(a, Scaling{}, Scaling{Size: d(2)}, Scaling{Size: d(math.MaxInt)}, Scaling{Size: d(1, 1, 1)}, Scaling{Mode: 9, Size: d(1)}, Scaling{Size: d(2), Factor: d64(0)})
 	case **Recorder:
 		*p = pick(a, a.r, nil)
 	case **Variable:

@@ -83,9 +83,14 @@ func (PadOp) Samples() []Sample {
 	}
 }
 
-// Pad puts lo elements before and hi elements behind x along an axis, counted from the end if negative; each is the given number.
+// Pad puts lo elements before and hi elements behind x along an axis, counted from the end if negative; each is the given number. A
+// negative lo or hi cuts that many elements off.
 //
 //go:noinline
 func (x Value) Pad(axis, lo, hi int, value float64) Value {
-	return Apply(PadOp{Axis: axisOf(axis, x.Rank()), Lo: lo, Hi: hi, X: F(value)}, x)
+	a := axisOf(axis, x.Rank())
+	if lo > 0 || hi > 0 || lo == 0 && hi == 0 {
+		x = Apply(PadOp{Axis: a, Lo: max(0, lo), Hi: max(0, hi), X: F(value)}, x)
+	}
+	return x.crop(a, max(0, -lo), max(0, -hi))
 }

@@ -31,7 +31,7 @@ type Sampled interface {
 func Registry() []Sampled {
 	var all []Sampled
 	for _, family := range [][]Sampled{
-		elementwiseOps, compareOps, constantOps, reduceOps, matmulOps, convOps, poolOps, shapeOps, indexOps, softmaxOps, normOps, randomOps,
+		elementwiseOps, compareOps, constantOps, reduceOps, matmulOps, convOps, poolOps, shapeOps, indexOps, resizeOps, softmaxOps, normOps, standardizeOps, randomOps,
 	} {
 		all = append(all, family...)
 	}

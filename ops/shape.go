@@ -318,10 +318,22 @@ func (x Value) Transpose(perm ...int) Value {
 	return Apply(o, x)
 }
 
-// Expand repeats x along its axes of size 1, and along leading axes that it lacks, until it has the shape.
+// Expand repeats x along its axes of size 1, and along leading axes that it lacks, until it has the shape. A dimension of -1 is that of x.
 //
 //go:noinline
-func (x Value) Expand(dims ...int) Value { return x.expandTo(tensor.Of(dims...)) }
+func (x Value) Expand(dims ...int) Value {
+	var full [tensor.MaxRank]int
+	if len(dims) > len(full) {
+		return x.expandTo(tensor.Of(dims...))
+	}
+	for i, n := range dims {
+		full[i] = n
+		if own := i - len(dims) + x.Rank(); n == -1 && own >= 0 {
+			full[i] = x.Dim(own)
+		}
+	}
+	return x.expandTo(tensor.Of(full[:len(dims)]...))
+}
 
 // expandTo is x itself if it has the shape.
 func (x Value) expandTo(s tensor.Shape) Value {

@@ -130,7 +130,9 @@ func TestPad(t *testing.T) {
 	x := farr(d(2, 2), 1, 2, 3, 4)
 	check(t, "width only", values(t, func(in []Value) Value { return in[0].Pad(-1, 0, 1, 9) }, x), 1, 2, 9, 3, 4, 9)
 	check(t, "height only", values(t, func(in []Value) Value { return in[0].Pad(0, 1, 0, -1) }, x), -1, -1, 1, 2, 3, 4)
-	refused(t, "padding -1 and 0", func(in []Value) Value { return in[0].Pad(0, -1, 0, 0) }, x)
+	check(t, "cut off", values(t, func(in []Value) Value { return in[0].Pad(0, -1, 0, 0) }, x), 3, 4)
+	check(t, "moved", values(t, func(in []Value) Value { return in[0].Pad(1, -1, 1, 9) }, x), 2, 9, 4, 9)
+	refused(t, "do not lie in an axis of 2", func(in []Value) Value { return in[0].Pad(0, -2, -1, 0) }, x)
 }
 
 // TestConcatSplit: a split joined again is what it was, and each part has its gradient.

@@ -134,6 +134,43 @@ func (TopKOp) Samples() []Sample {
 	return rows
 }
 
+// ordered is the k largest or smallest elements along an axis, in order, and their indices.
+func ordered(x Value, axis, k int, smallest bool) (values, indices Value) {
+	a, last := axisOf(axis, x.Rank()), x.Rank()-1
+	o := TopKOp{K: k, Axis: axisOf(-1, x.Rank()), Smallest: smallest}
+	if a < 0 || int(a) > last {
+		values = x.refuse(o, noAxis(axis, x.Rank()))
+		return values, values
+	}
+	if int(a) == last {
+		values = Apply(o, x)
+		return values, values.Output(1)
+	}
+	var swap TransposeOp // is its own inverse
+	for i := range x.Rank() {
+		swap.Perm[i] = uint8(i)
+	}
+	swap.Perm[a], swap.Perm[last] = uint8(last), uint8(a)
+	values = Apply(o, Apply(swap, x))
+	return Apply(swap, values), Apply(swap, values.Output(1))
+}
+
+// Sort is the elements of x in ascending or descending order along an axis, counted from the end if negative, and their i64 indices. Equal
+// elements keep their order. NaN counts as the largest.
+//
+//go:noinline
+func Sort(x Value, axis int, descending bool) (values, indices Value) {
+	return ordered(x, axis, x.Dim(axis), !descending)
+}
+
+// TopKAlong is the k largest elements of x along an axis, counted from the end if negative, in order, or the k smallest, and their i64
+// indices. NaN counts as the largest; of equal elements the first comes first.
+//
+//go:noinline
+func TopKAlong(x Value, axis, k int, smallest bool) (values, indices Value) {
+	return ordered(x, axis, k, smallest)
+}
+
 // TopK is the k largest elements of x along its last axis, in order, and their i64 indices. NaN counts as the largest; of equal elements
 // the first comes first.
 //

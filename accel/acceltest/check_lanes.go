@@ -18,10 +18,10 @@ func (s *suite) lanes() {
 	for n := 1; n <= maxLane; n++ {
 		for _, dt := range []tensor.DType{tensor.F32, tensor.F64} {
 			x, y := specials(n, dt)
-			for f := ops.Identity; f <= ops.Rsqrt; f++ {
+			for f := ops.Identity; f <= ops.GELUTanhGrad; f++ {
 				s.lane(d, ops.UnaryOp{F: f}, x)
 			}
-			for f := ops.Add; f <= ops.Minimum; f++ {
+			for f := ops.Add; f <= ops.Pow; f++ {
 				s.lane(d, ops.BinaryOp{F: f}, x, y)
 			}
 			s.lane(d, ops.ReLUGradOp{}, x, y)

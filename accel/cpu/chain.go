@@ -23,7 +23,7 @@ const maxCluster = 64
 // elementwise reports whether a node may be part of a chain: each element of its output depends on one element of each input.
 func elementwise(op ops.Op) bool {
 	switch op.(type) {
-	case ops.BinaryOp, ops.UnaryOp, ops.ReLUGradOp, ops.ScaleOp, ops.ShiftOp, ops.CompareOp, ops.WhereOp, ops.CastOp,
+	case ops.BinaryOp, ops.UnaryOp, ops.ReLUGradOp, ops.ScaleOp, ops.ShiftOp, ops.ClipOp, ops.CompareOp, ops.WhereOp, ops.CastOp,
 		ops.ExpandOp, ops.StopGradientOp, ops.DropoutOp, ops.UniformOp, ops.NormalOp:
 		return true
 	}

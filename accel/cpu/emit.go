@@ -34,6 +34,8 @@ func kernelOf(n *accel.Node) emitFunc {
 	switch o := n.Op.(type) {
 	case ops.FillOp:
 		return (*compiler).constantNode
+	case ops.IotaOp:
+		return (*compiler).iota
 	case ops.ReshapeOp:
 		return (*compiler).reshape
 	case ops.BarrierOp:
@@ -41,11 +43,20 @@ func kernelOf(n *accel.Node) emitFunc {
 	case ops.MatMulOp:
 		return (*compiler).matmul
 	case ops.Conv2DOp:
-		return byType(n, (*compiler).conv, (*compiler).forward64)
+		if sparse(o) {
+			return byType(n, (*compiler).plainForward, (*compiler).plainForward)
+		}
+		return byType(n, (*compiler).conv, (*compiler).plainForward)
 	case ops.Conv2DInputGradOp:
-		return byType(n, (*compiler).convInputGrad, (*compiler).inputGrad64)
+		if sparse(o.Conv()) {
+			return byType(n, (*compiler).plainInputGrad, (*compiler).plainInputGrad)
+		}
+		return byType(n, (*compiler).convInputGrad, (*compiler).plainInputGrad)
 	case ops.Conv2DWeightGradOp:
-		return byType(n, (*compiler).convWeightGrad, (*compiler).weightGrad64)
+		if sparse(o.Conv()) {
+			return byType(n, (*compiler).plainWeightGrad, (*compiler).plainWeightGrad)
+		}
+		return byType(n, (*compiler).convWeightGrad, (*compiler).plainWeightGrad)
 	case ops.MaxPool2DOp:
 		if o.Size[0]*o.Size[1] > conv.MaxTaps {
 			return byType(n, (*compiler).wideMaxPool, (*compiler).maxPool64)
@@ -67,6 +78,12 @@ func kernelOf(n *accel.Node) emitFunc {
 		return byType(n, (*compiler).batchNormInfer, (*compiler).batchNormInfer64)
 	case ops.ReduceOp:
 		return (*compiler).reduce
+	case ops.CumsumOp:
+		return (*compiler).cumsum
+	case ops.StandardizeOp:
+		return (*compiler).standardize
+	case ops.StandardizeGradOp:
+		return (*compiler).standardizeGrad
 	case ops.SoftmaxOp:
 		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
 	case ops.SoftmaxGradOp:
@@ -95,6 +112,12 @@ func kernelOf(n *accel.Node) emitFunc {
 		return (*compiler).takeAlong
 	case ops.AddAlongOp:
 		return (*compiler).addAlong
+	case ops.PutAlongOp:
+		return (*compiler).putAlong
+	case ops.ResizeOp:
+		return (*compiler).resize
+	case ops.ResizeGradOp:
+		return (*compiler).resizeGrad
 	case ops.ArgMaxOp:
 		return (*compiler).argMax
 	case ops.TopKOp:
@@ -134,6 +157,16 @@ func (k fillKernel) Run(pool *work.Pool, in, out [][]byte) error {
 		copy(b[n:], b[:n])
 	}
 	return nil
+}
+
+// iota emits a constant that is made when the program is compiled.
+func (c *compiler) iota(i int) error {
+	n := &c.g.Nodes[i]
+	t := tensor.New(n.Out[0])
+	if err := n.Op.Ref([]tensor.Tensor{t}, nil); err != nil {
+		return err
+	}
+	return c.simple(i, "iota", fillKernel{t.Bytes()})
 }
 
 // reference runs a node by its meaning.

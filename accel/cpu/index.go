@@ -218,6 +218,33 @@ func (c *compiler) takeAlong(i int) error {
 	return c.simple(i, "take along", k)
 }
 
+// putAlong emits a copy with elements by index.
+func (c *compiler) putAlong(i int) error {
+	n := &c.g.Nodes[i]
+	axis := n.Op.(ops.PutAlongOp).Axis
+	a := newAlong(n.Args[1], axis, n.Args[0].Shape.Dim(int(axis)))
+	var k kernel
+	switch n.Out[0].DType.Size() {
+	case 1:
+		k = &putKernel[uint8]{a}
+	case 2:
+		k = &putKernel[uint16]{a}
+	case 4:
+		k = &putKernel[uint32]{a}
+	default:
+		k = &putKernel[uint64]{a}
+	}
+	return c.simple(i, "put along", k)
+}
+
+type putKernel[T any] struct{ along }
+
+func (k *putKernel[T]) Run(pool *work.Pool, in, out [][]byte) error {
+	copy(out[0], in[0])
+	src, y := bytesOf[T](in[2]), bytesOf[T](out[0])
+	return k.each(in[1], func(i, j int) { y[j] = src[i] })
+}
+
 type takeKernel[T any] struct{ along }
 
 func (k *takeKernel[T]) Run(pool *work.Pool, in, out [][]byte) error {

@@ -9,10 +9,17 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var binaryOps = map[ops.BinaryFunc]vec.Op{ops.Add: vec.Add, ops.Sub: vec.Sub, ops.Mul: vec.Mul, ops.Div: vec.Div, ops.Maximum: vec.Max, ops.Minimum: vec.Min}
+var binaryOps = map[ops.BinaryFunc]vec.Op{
+	ops.Add: vec.Add, ops.Sub: vec.Sub, ops.Mul: vec.Mul, ops.Div: vec.Div, ops.Maximum: vec.Max, ops.Minimum: vec.Min,
+	ops.FloorDiv: vec.FloorDiv, ops.Rem: vec.Rem, ops.Pow: vec.Pow,
+}
 
 var unaryOps = map[ops.UnaryFunc]vec.Op{
 	ops.Neg: vec.Neg, ops.Exp: vec.Exp, ops.Log: vec.Log, ops.Tanh: vec.Tanh, ops.Sigmoid: vec.Sigmoid, ops.ReLU: vec.ReLU, ops.Sqrt: vec.Sqrt, ops.Rsqrt: vec.Rsqrt,
+	ops.Abs: vec.Abs, ops.Sign: vec.Sign, ops.Expm1: vec.Expm1, ops.Log1p: vec.Log1p, ops.Sin: vec.Sin, ops.Cos: vec.Cos, ops.Erf: vec.Erf,
+	ops.Floor: vec.Floor, ops.Ceil: vec.Ceil, ops.Trunc: vec.Trunc, ops.Round: vec.Round, ops.Softplus: vec.Softplus,
+	ops.SiLU: vec.SiLU, ops.SiLUGrad: vec.SiLUGrad, ops.GELU: vec.GELU, ops.GELUGrad: vec.GELUGrad,
+	ops.GELUTanh: vec.GELUTanh, ops.GELUTanhGrad: vec.GELUTanhGrad,
 }
 
 var compareOps = map[ops.CompareFunc]vec.Op{
@@ -36,6 +43,9 @@ func (w *chainWriter) instruction(n *accel.Node) (vec.Reg, error) {
 		return w.round(d, w.p.Op(vec.Mul, w.float(n.In[0]), w.constant(computed(d), o.By))), nil
 	case ops.ShiftOp:
 		return w.round(d, w.p.Op(vec.Add, w.float(n.In[0]), w.constant(computed(d), o.By))), nil
+	case ops.ClipOp:
+		lo, hi := w.constant(computed(d), stored(d, o.Lo)), w.constant(computed(d), stored(d, o.Hi))
+		return w.round(d, w.p.Op(vec.Min, w.p.Op(vec.Max, w.float(n.In[0]), lo), hi)), nil
 	case ops.CompareOp:
 		return w.p.Op(compareOps[o.F], w.float(n.In[0]), w.float(n.In[1])), nil
 	case ops.WhereOp:
@@ -92,6 +102,14 @@ func computed(d tensor.DType) tensor.DType {
 		return tensor.F32
 	}
 	return d
+}
+
+// stored is a number as a d holds it.
+func stored(d tensor.DType, x ops.Bits) ops.Bits {
+	if !half(d) {
+		return x
+	}
+	return ops.F(tensor.Full(tensor.Spec{DType: d}, x.Float()).At(0))
 }
 
 // round is x as a d.

@@ -73,6 +73,10 @@ func product(o ops.MatMulOp, a, b, y tensor.Shape) gemm.Shape {
 	if o.TransA {
 		s.K = a.Dim(-2)
 	}
+	if y.Size() == 0 { // nothing to compute, in however many matrices
+		s.M = 0
+		return s
+	}
 	if b.Rank() == 2 && !o.TransA && a.Size() > 0 {
 		s.M = a.Size() / max(s.K, 1)
 		return s

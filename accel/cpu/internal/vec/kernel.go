@@ -165,7 +165,7 @@ func plainKernel[T number](op Op) kernel {
 		return swapped(plainKernel[T](Lt))
 	case Ge:
 		return swapped(plainKernel[T](Le))
-	case Neg, Abs, ReLU:
+	case Neg, Abs, Sign, ReLU:
 		return func(c *call) { unary(op, (*T)(c.dst), (*T)(c.src[0]), c.n) }
 	case Lt, Le, Eq, Ne:
 		return func(c *call) {

@@ -3,6 +3,8 @@ package vec
 import (
 	"math"
 	"unsafe"
+
+	"github.com/cortado-ml/cortado/internal/scalar"
 )
 
 // The plain loops: the kernels of the levels without assembly, and what the assembly is tested against.
@@ -20,6 +22,10 @@ func unary[T number](op Op, dst, a *T, n int) {
 	case Abs:
 		for i, x := range unsafe.Slice(a, n) {
 			d[i] = abs(x)
+		}
+	case Sign:
+		for i, x := range unsafe.Slice(a, n) {
+			d[i] = sign(x)
 		}
 	case ReLU:
 		for i, x := range unsafe.Slice(a, n) {
@@ -39,6 +45,18 @@ func abs[T number](x T) T {
 	return x + 0 // -0 + 0 is 0
 }
 
+// sign is 1 above 0, -1 below 0, and x itself where it is a zero or NaN.
+func sign[T number](x T) T {
+	one := T(1)
+	switch {
+	case x > 0:
+		return one
+	case x < 0:
+		return -one
+	}
+	return x
+}
+
 func binary[T number](op Op, dst, a, b *T, aStep, bStep, n int) {
 	d, x, y := unsafe.Slice(dst, n), elements(a, aStep, n), elements(b, bStep, n)
 	switch op {
@@ -55,14 +73,32 @@ func binary[T number](op Op, dst, a, b *T, aStep, bStep, n int) {
 			d[i] = x[i*aStep] * y[i*bStep]
 		}
 	case Div:
-		one := T(1)
-		whole := one/2 == 0
 		for i := range d {
-			if v := y[i*bStep]; whole && v == 0 {
+			if v := y[i*bStep]; whole[T]() && v == 0 {
 				d[i] = 0
 			} else {
 				d[i] = x[i*aStep] / v
 			}
+		}
+	case FloorDiv:
+		for i := range d {
+			if a, b := x[i*aStep], y[i*bStep]; whole[T]() {
+				d[i] = T(scalar.IntFloorDiv(int64(a), int64(b)))
+			} else {
+				d[i] = T(scalar.FloorDiv(float64(a), float64(b)))
+			}
+		}
+	case Rem:
+		for i := range d {
+			if a, b := x[i*aStep], y[i*bStep]; whole[T]() {
+				d[i] = T(scalar.IntRem(int64(a), int64(b)))
+			} else {
+				d[i] = T(scalar.Rem(float64(a), float64(b)))
+			}
+		}
+	case Pow:
+		for i := range d {
+			d[i] = T(math.Pow(float64(x[i*aStep]), float64(y[i*bStep])))
 		}
 	case Min:
 		for i := range d {
@@ -84,6 +120,12 @@ func binary[T number](op Op, dst, a, b *T, aStep, bStep, n int) {
 			}
 		}
 	}
+}
+
+// whole reports whether T holds integers.
+func whole[T number]() bool {
+	one := T(1)
+	return one/2 == 0
 }
 
 // multiplyAdd is a*b + c. The conversions keep compilers from rounding once only.
@@ -140,14 +182,3 @@ func where[T any](c *call) {
 
 // arg is operand i of a call.
 func arg[T any](c *call, i int) []T { return elements((*T)(c.src[i]), c.step[i], c.n) }
-
-func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
-
-// sigmoid never overflows, and keeps its digits where it is small.
-func sigmoid(x float64) float64 {
-	z := math.Exp(-math.Abs(x))
-	if x < 0 {
-		return z / (1 + z)
-	}
-	return 1 / (1 + z)
-}

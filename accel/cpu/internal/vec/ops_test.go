@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
+	"github.com/cortado-ml/cortado/internal/scalar"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -19,6 +20,16 @@ func model(op Op, a, b float64) float64 {
 		return 0
 	}
 	switch op {
+	case Sign:
+		return scalar.Sign(a)
+	case FloorDiv:
+		return scalar.FloorDiv(a, b)
+	case Rem:
+		return scalar.Rem(a, b)
+	case Pow:
+		return math.Pow(a, b)
+	case Expm1, Log1p, Sin, Cos, Erf, Floor, Ceil, Trunc, Round, Softplus, SiLU, SiLUGrad, GELU, GELUGrad, GELUTanh, GELUTanhGrad:
+		return functions[op](a)
 	case Neg:
 		return -a
 	case Abs:
@@ -39,7 +50,7 @@ func model(op Op, a, b float64) float64 {
 	case Tanh:
 		return math.Tanh(a)
 	case Sigmoid:
-		return sigmoid(a)
+		return scalar.Sigmoid(a)
 	case Add:
 		return a + b
 	case Sub:

@@ -15,9 +15,10 @@ const (
 	// Const has no operand: it is Instr.Imm, or Instr.Int for i32, i64, u8 and bool, of type Instr.DType.
 	Const Op = iota
 
-	// Neg, Abs and ReLU take any number. ReLU is 0 below 0, else x: so -0 and NaN stay as they are.
+	// Neg, Abs, Sign and ReLU take any number. Sign is 1 above 0, -1 below, else x; ReLU is 0 below 0, else x: so -0 and NaN stay as they are.
 	Neg
 	Abs
+	Sign
 	ReLU
 
 	// The functions take f32 or f64. In f32 the assembly's errors are at most 1.1 ULP for Exp, 0.9 for Log, 1.5 for Tanh, 2.5 for Sigmoid and 1.5
@@ -28,15 +29,36 @@ const (
 	Log
 	Tanh
 	Sigmoid
+	Expm1
+	Log1p
+	Sin
+	Cos
+	Erf
+	Floor
+	Ceil
+	Trunc
+	Round // half to even
+	Softplus
+	SiLU
+	SiLUGrad
+	GELU
+	GELUGrad
+	GELUTanh
+	GELUTanhGrad
 
 	// Arithmetic takes any number. Min and Max are NaN where an operand is, and take -0 to be below 0; they take bool, too. An integer
-	// divided by 0 is 0.
+	// divided by 0 is 0. FloorDiv rounds the quotient down, and Rem is what remains, with the sign of the divisor.
 	Add
 	Sub
 	Mul
 	Div
+	FloorDiv
+	Rem
 	Min
 	Max
+
+	// Pow is a to the b, for f32 or f64.
+	Pow
 
 	// ReLUGrad is b where a > 0, NaN where a is NaN, else 0: the gradient of ReLU where a is its operand or its result, and b the gradient of
 	// the result. f32 or f64.
@@ -93,9 +115,15 @@ type opInfo struct {
 
 var ops = [allOps]opInfo{
 	Const: {"const", 0, constant, 0},
-	Neg:   {"neg", 1, arithmetic, 1}, Abs: {"abs", 1, arithmetic, 1}, ReLU: {"relu", 1, arithmetic, 1},
+	Neg:   {"neg", 1, arithmetic, 1}, Abs: {"abs", 1, arithmetic, 1}, Sign: {"sign", 1, arithmetic, 1}, ReLU: {"relu", 1, arithmetic, 1},
 	Sqrt: {"sqrt", 1, function, 4}, Rsqrt: {"rsqrt", 1, function, 8}, Exp: {"exp", 1, function, 8},
 	Log: {"log", 1, function, 10}, Tanh: {"tanh", 1, function, 14}, Sigmoid: {"sigmoid", 1, function, 12},
+	Expm1: {"expm1", 1, function, 40}, Log1p: {"log1p", 1, function, 40}, Sin: {"sin", 1, function, 40}, Cos: {"cos", 1, function, 40},
+	Erf: {"erf", 1, function, 40}, Floor: {"floor", 1, function, 8}, Ceil: {"ceil", 1, function, 8}, Trunc: {"trunc", 1, function, 8},
+	Round: {"round", 1, function, 8}, Softplus: {"softplus", 1, function, 80}, SiLU: {"silu", 1, function, 40}, SiLUGrad: {"silugrad", 1, function, 80},
+	GELU: {"gelu", 1, function, 80}, GELUGrad: {"gelugrad", 1, function, 120}, GELUTanh: {"gelutanh", 1, function, 40},
+	GELUTanhGrad: {"gelutanhgrad", 1, function, 80}, Pow: {"pow", 2, function, 100},
+	FloorDiv: {"floordiv", 2, arithmetic, 40}, Rem: {"rem", 2, arithmetic, 40},
 	Add: {"add", 2, arithmetic, 1}, Sub: {"sub", 2, arithmetic, 1}, Mul: {"mul", 2, arithmetic, 1}, Div: {"div", 2, arithmetic, 3},
 	Min: {"min", 2, ordering, 2}, Max: {"max", 2, ordering, 2}, ReLUGrad: {"relugrad", 2, function, 2},
 	Lt: {"lt", 2, comparison, 2}, Le: {"le", 2, comparison, 2}, Gt: {"gt", 2, comparison, 2},

@@ -3,6 +3,8 @@ package vec
 import (
 	"math"
 	"unsafe"
+
+	"github.com/cortado-ml/cortado/internal/scalar"
 )
 
 // goTable has all kernels in plain Go.
@@ -14,10 +16,10 @@ func goTable[T float]() *table[T] {
 		mulAdd: multiplyAdd[T], mulSub: multiplySub[T],
 		philox: philoxWords, unit: unit, dropout: dropout[T],
 	}
-	for _, op := range []Op{Neg, Abs, ReLU} {
+	for _, op := range []Op{Neg, Abs, Sign, ReLU} {
 		t.unary[op] = func(dst, a *T, n int) { unary(op, dst, a, n) }
 	}
-	for op, f := range map[Op]func(float64) float64{Sqrt: math.Sqrt, Rsqrt: rsqrt, Exp: math.Exp, Log: naturalLog, Tanh: math.Tanh, Sigmoid: sigmoid} {
+	for op, f := range functions {
 		t.unary[op] = func(dst, a *T, n int) {
 			d := unsafe.Slice(dst, n)
 			for i, x := range unsafe.Slice(a, n) {
@@ -25,7 +27,7 @@ func goTable[T float]() *table[T] {
 			}
 		}
 	}
-	for _, op := range []Op{Add, Sub, Mul, Div, Min, Max, ReLUGrad} {
+	for _, op := range []Op{Add, Sub, Mul, Div, FloorDiv, Rem, Min, Max, Pow, ReLUGrad} {
 		t.binary[op] = func(dst, a, b *T, aStep, bStep, n int) { binary(op, dst, a, b, aStep, bStep, n) }
 	}
 	for _, op := range []Op{Lt, Le, Eq, Ne} {
@@ -34,12 +36,13 @@ func goTable[T float]() *table[T] {
 	return t
 }
 
-// naturalLog is math.Log, which on amd64 (Go 1.26) takes a subnormal number for a normal one.
-func naturalLog(x float64) float64 {
-	if x > 0 && x < 0x1p-1022 {
-		return math.Log(x*0x1p54) - 54*math.Ln2
-	}
-	return math.Log(x)
+// functions are those of one number that are computed in float64 and rounded.
+var functions = map[Op]func(float64) float64{
+	Sqrt: math.Sqrt, Rsqrt: scalar.Rsqrt, Exp: math.Exp, Log: scalar.Log, Tanh: math.Tanh, Sigmoid: scalar.Sigmoid,
+	Expm1: math.Expm1, Log1p: math.Log1p, Sin: math.Sin, Cos: math.Cos, Erf: math.Erf,
+	Floor: math.Floor, Ceil: math.Ceil, Trunc: math.Trunc, Round: math.RoundToEven,
+	Softplus: scalar.Softplus, SiLU: scalar.SiLU, SiLUGrad: scalar.SiLUGrad,
+	GELU: scalar.GELU, GELUGrad: scalar.GELUGrad, GELUTanh: scalar.GELUTanh, GELUTanhGrad: scalar.GELUTanhGrad,
 }
 
 // goLanes is how many partial results the plain loops keep, which lets the processor overlap their additions.
