@@ -140,6 +140,9 @@ func (c *Context) forward(m Module, x ops.Value) ops.Value {
 	default:
 		x = c.describe(m, x)
 	}
+	if x.IsNone() && c.Tape.Err() == nil {
+		x = c.Fail(fmt.Errorf("%w: the module returns no value", ops.ErrMisuse))
+	}
 	c.module = outer
 	return x
 }
@@ -175,7 +178,12 @@ func (c *Context) poison() ops.Value { return c.Tape.Recorder().Fail(c.Tape.Err(
 type Func func(c *Context, x ops.Value) ops.Value
 
 // Forward calls the function.
-func (f Func) Forward(c *Context, x ops.Value) ops.Value { return f(c, x) }
+func (f Func) Forward(c *Context, x ops.Value) ops.Value {
+	if f == nil {
+		return c.Fail(fmt.Errorf("%w: the function is nil", ops.ErrMisuse))
+	}
+	return f(c, x)
+}
 
 // Sequential is modules one behind the other. Their names are "0", "1" and so on.
 type Sequential []Module

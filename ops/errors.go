@@ -32,7 +32,7 @@ type OpError struct {
 }
 
 func (e *OpError) Error() string {
-	s := e.Op + ": " + e.Err.Error()
+	s := e.Op + ": " + fmt.Sprint(e.Err)
 	if e.Path != "" {
 		s += " in scope " + e.Path
 	}

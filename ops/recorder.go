@@ -98,6 +98,9 @@ func (r *Recorder) Watches() []func(tensor.Tensor) { return r.watches }
 
 // Fail keeps err if it is the first error, and returns a poisoned Value.
 func (r *Recorder) Fail(err error) Value {
+	if err == nil {
+		err = fmt.Errorf("ops: %w: Fail without an error", ErrMisuse)
+	}
 	if r.err == nil {
 		r.err = err
 	}
