@@ -10,7 +10,8 @@ func elem[T Elem](t Tensor, i int) *T {
 	return &unsafe.Slice((*T)(t.p), t.n)[i]
 }
 
-// At reads element i, in row-major order, as a float64: exact but for i64 beyond 2^53; a bool is 0 or 1.
+// At reads element i, in row-major order, as a float64: exact but for i64 beyond 2^53; a bool is 0 or 1. At, Set, Int and SetInt panic where
+// there is no element i, as a slice does.
 func (t Tensor) At(i int) float64 {
 	switch t.spec.DType {
 	case F32:

@@ -44,6 +44,9 @@ func Open(path string) (*File, error) {
 
 // Read reads the header of a file of size bytes. An error with ErrFormat in its chain says what is wrong with the file; other errors are r's.
 func Read(r io.ReaderAt, size int64) (*File, error) {
+	if r == nil {
+		return nil, errors.New("safetensors: there is nothing to read")
+	}
 	f, err := read(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,6 +25,9 @@ type Named struct {
 // is written: names must be valid UTF-8, without a zero character, each there once and none "__metadata__"; no tensor may be none.
 func Write(w io.Writer, tensors []Named, metadata map[string]string) error {
 	l, err := plan(tensors, metadata)
+	if err == nil && w == nil {
+		err = errors.New("there is nowhere to write")
+	}
 	if err == nil {
 		err = l.write(w)
 	}

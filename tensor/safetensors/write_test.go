@@ -34,6 +34,26 @@ func everyType() []safetensors.Named {
 	return list
 }
 
+// TestNoFile: nowhere to read and to write is an error in words, and the zero File has nothing.
+func TestNoFile(t *testing.T) {
+	if _, err := safetensors.Read(nil, 10); err == nil {
+		t.Error("read from nothing")
+	}
+	if _, err := safetensors.Read(bytes.NewReader(nil), -10); !errors.Is(err, safetensors.ErrFormat) {
+		t.Error(err)
+	}
+	if err := safetensors.Write(nil, everyType(), nil); err == nil {
+		t.Error("written to nothing")
+	}
+	var f safetensors.File
+	if _, err := f.Tensor("x"); err == nil || len(f.Names())+len(f.Metadata()) > 0 {
+		t.Error(err, f.Names(), f.Metadata())
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	list := everyType()
 	metadata := map[string]string{"step": "12", "größe": "<&>\x00\u2028", "": ""}
