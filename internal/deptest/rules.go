@@ -34,6 +34,7 @@ var rules = []rule{
 	{"data/opticks", nil},
 	{"data/...", []string{"data/...", "tensor"}},
 	{"train/tensorboard", []string{"tensor"}},
+	{"train/jsonl", nil},
 	{"train", []string{"layers", "optim", "sched", "data", "autograd", "ops", "tensor", "tensor/safetensors"}},
 
 	// What serves all must not depend on any.
