@@ -43,7 +43,7 @@ func TestLines(t *testing.T) {
 	must(t, err)
 	at := time.Date(2026, 1, 2, 15, 4, 5, 678_900_000, time.FixedZone("", 3600))
 	l.now = func() time.Time { return at }
-	values := map[string]float64{"loss": 0.1, "a\n\"b": -0.0, "rate": 1e-300, "huge": math.MaxFloat64, "nan": math.NaN(), "up": math.Inf(1), "down": math.Inf(-1), "λ": 3}
+	values := map[string]float64{"loss": 0.1, "a\n\"b": 0, "rate": 1e-300, "huge": math.MaxFloat64, "nan": math.NaN(), "up": math.Inf(1), "down": math.Inf(-1), "λ": 3}
 	must(t, l.Write(3, values), l.Write(4, nil))
 	want := `{"step":3,"time":"2026-01-02T14:04:05.678Z","a\n\"b":0,"down":"-Inf","huge":1.7976931348623157e+308,"loss":0.1,"nan":"NaN","rate":1e-300,"up":"+Inf","λ":3}` + "\n" +
 		`{"step":4,"time":"2026-01-02T14:04:05.678Z"}` + "\n"
