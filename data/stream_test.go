@@ -241,7 +241,7 @@ func TestStreamEnds(t *testing.T) {
 			t.Fatalf("the error is %v", last)
 		}
 	}
-	if now := runtime.NumGoroutine(); now > before || open != 0 {
+	if now := goroutines(before); now > before || open != 0 {
 		t.Errorf("%d goroutines, before %d; %d open sources", now, before, open)
 	}
 }
