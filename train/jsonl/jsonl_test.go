@@ -130,6 +130,11 @@ func TestResumeDamaged(t *testing.T) {
 }
 
 func TestReadFaults(t *testing.T) {
+	for _, err := range Read(nil) {
+		if err == nil || err.Error() != "jsonl: there is nothing to read" {
+			t.Error(err)
+		}
+	}
 	const good = `{"step":1,"time":"2026-01-02T14:04:05.678Z"}` + "\n"
 	for text, want := range map[string]string{
 		good + good[:10]: "jsonl: line 2: unexpected EOF",

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -27,6 +28,10 @@ const maxLine = 1 << 20
 func Read(r io.Reader) iter.Seq2[Entry, error] {
 	in := bufio.NewReaderSize(r, maxLine)
 	return func(yield func(Entry, error) bool) {
+		if r == nil {
+			yield(Entry{}, errors.New("jsonl: there is nothing to read"))
+			return
+		}
 		for n := 1; ; n++ {
 			line, err := in.ReadSlice('\n')
 			switch {

@@ -17,6 +17,10 @@ import (
 func Read(r io.Reader) iter.Seq2[Event, error] {
 	in := bufio.NewReader(r)
 	return func(yield func(Event, error) bool) {
+		if r == nil {
+			yield(Event{}, errors.New("tensorboard: there is nothing to read"))
+			return
+		}
 		for n := 0; ; n++ {
 			data, err := readRecord(in)
 			if err == io.EOF {

@@ -174,6 +174,14 @@ func TestErrors(t *testing.T) {
 	if _, err := NewWriter(&failing{}); err == nil || err.Error() != "tensorboard: no space left on device" {
 		t.Error(err)
 	}
+	if _, err := NewWriter(nil); err == nil || err.Error() != "tensorboard: there is nothing to write to" {
+		t.Error(err)
+	}
+	for _, err := range Read(nil) {
+		if err == nil || err.Error() != "tensorboard: there is nothing to read" {
+			t.Error(err)
+		}
+	}
 	w, err := NewWriter(&failing{60})
 	must(t, err)
 	for range 3 {

@@ -58,7 +58,12 @@ func Create(folder string) (*Writer, error) {
 }
 
 // NewWriter begins a file that w takes.
-func NewWriter(w io.Writer) (*Writer, error) { return newWriter(w, time.Now) }
+func NewWriter(w io.Writer) (*Writer, error) {
+	if w == nil {
+		return nil, errors.New("tensorboard: there is nothing to write to")
+	}
+	return newWriter(w, time.Now)
+}
 
 func newWriter(out io.Writer, now func() time.Time) (*Writer, error) {
 	w := &Writer{out: out, now: now}
