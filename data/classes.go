@@ -15,10 +15,10 @@ type Classes struct {
 	Names  []string // of the classes
 }
 
-// FindClasses lists files: each folder in files is a class, in the order of their names, and each file in it, however deep, that has one of
-// the extensions, as ".png", in small or capital letters, is one of its samples. Names that start with a point are passed over. A folder without
-// such a file is an error, as no folder is.
-func FindClasses(files fs.FS, extensions ...string) (Classes, error) {
+// FindClasses lists files of a kind, say a "PNG image", which is what errors call them: each folder in files is a class, in the order of their names,
+// and each file in it, however deep, that has one of the extensions, as ".png", in small or capital letters, is one of its samples. Names that
+// start with a point are passed over. A folder without such a file is an error, and so is it if there is no folder.
+func FindClasses(files fs.FS, kind string, extensions ...string) (Classes, error) {
 	if files == nil {
 		return Classes{}, fmt.Errorf("data: there are no files")
 	}
@@ -36,19 +36,19 @@ func FindClasses(files fs.FS, extensions ...string) (Classes, error) {
 			return Classes{}, fmt.Errorf("data: %w", err)
 		}
 		if info.IsDir() {
-			if err := c.add(files, e.Name(), extensions); err != nil {
+			if err := c.add(files, e.Name(), kind, extensions); err != nil {
 				return Classes{}, err
 			}
 		}
 	}
 	if len(c.Names) == 0 {
-		return Classes{}, fmt.Errorf("data: no folders, of which each would be a class of files that end in %s", strings.Join(extensions, ", "))
+		return Classes{}, fmt.Errorf("data: no folders, of which each would be a class of %ss", kind)
 	}
 	return c, nil
 }
 
 // add lists the files of one class.
-func (c *Classes) add(files fs.FS, class string, extensions []string) error {
+func (c *Classes) add(files fs.FS, class, kind string, extensions []string) error {
 	before := len(c.Files)
 	err := fs.WalkDir(files, class, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -66,7 +66,7 @@ func (c *Classes) add(files fs.FS, class string, extensions []string) error {
 		return fmt.Errorf("data: %w", err)
 	}
 	if len(c.Files) == before {
-		return fmt.Errorf("data: the folder %s holds no file that ends in %s", class, strings.Join(extensions, ", "))
+		return fmt.Errorf("data: the folder %s holds no %s", class, kind)
 	}
 	c.Names = append(c.Names, class)
 	return nil

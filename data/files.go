@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +15,9 @@ import (
 // when it is closed. All must have the same Specs. Errors name the file.
 func Files(files fs.FS, pattern string, open func(fs.File) (Source, error)) func(epoch int) (Source, error) {
 	return func(int) (Source, error) {
+		if files == nil || open == nil {
+			return nil, errors.New("there are no files, or nothing opens them")
+		}
 		names, err := fs.Glob(files, pattern)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", pattern, err)
@@ -51,6 +55,10 @@ func (c *chain) next() error {
 		f.Close()
 		c.now = nil
 		return c.fail(err)
+	}
+	if c.now == nil {
+		f.Close()
+		return c.fail(errors.New("no source was made of it"))
 	}
 	return nil
 }

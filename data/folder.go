@@ -20,7 +20,7 @@ func OpenFolder(files fs.FS, x tensor.Spec) (*Folder, error) {
 	if err := checkImageSpec(x); err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	list, err := FindClasses(files, ".png", ".jpg", ".jpeg")
+	list, err := FindClasses(files, "PNG or JPEG image", ".png", ".jpg", ".jpeg")
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func TestFolderErrors(t *testing.T) {
 	}{
 		"nothing":         {fstest.MapFS{}, "data: no folders, of which each would be a class"},
 		"only files":      {fstest.MapFS{"a.png": {}}, "data: no folders"},
-		"a class without": {fstest.MapFS{"cat/a.png": {}, "dog/a.gif": {}}, "data: the folder dog holds no file that ends in .png, .jpg, .jpeg"},
+		"a class without": {fstest.MapFS{"cat/a.png": {}, "dog/a.gif": {}}, "data: the folder dog holds no PNG or JPEG image"},
 		"no such folder":  {os.DirFS(filepath.Join(t.TempDir(), "none")), "data: open ."},
 	} {
 		if d, err := OpenFolder(c.files, spec); d != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing/fstest"
+	"time"
 )
 
 // countingFS counts the files that are open.
@@ -109,4 +110,13 @@ func memory(f func()) uint64 {
 	f()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+// goroutines is how many there are, once those that have said that they are done have ended too: that takes the system a moment. It waits for
+// no longer than a second to see no more than want.
+func goroutines(want int) int {
+	for i := 0; i < 1000 && runtime.NumGoroutine() > want; i++ {
+		time.Sleep(time.Millisecond)
+	}
+	return runtime.NumGoroutine()
 }

@@ -2,6 +2,8 @@ package data
 
 import (
 	"context"
+	"io/fs"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -62,6 +64,24 @@ func TestHostileArguments(t *testing.T) {
 		"a position below":        func() error { return loop(Loader{Data: good, Batch: 1}, Position{0, -1}) },
 		"a position beyond":       func() error { return loop(Loader{Data: good, Batch: 1}, Position{0, 4}) },
 		"an epoch below":          func() error { return loop(Loader{Data: good, Batch: 1}, Position{-1, 0}) },
+		"labels of nothing":       func() error { return two(Labels(nil)) },
+		"nothing filled up":       func() error { return two(Pad(nil, 3, Padding{})) },
+		"nothing ragged":          func() error { return two(Ragged(nil, nil)) },
+		"ragged nones":            func() error { return two(Ragged(make([]tensor.Tensor, 2), make([]tensor.Tensor, 2))) },
+		"targets that are none":   func() error { return two(Ragged([]tensor.Tensor{image}, make([]tensor.Tensor, 1))) },
+		"the zero buckets":        func() error { return firstError(Buckets{}.Batches(context.Background(), Position{})) },
+		"the zero stream":         func() error { return firstError(Stream{}.Batches(context.Background(), Position{})) },
+		"files of nothing": func() error {
+			return firstError(Stream{Batch: 1, Open: Files(nil, "*", nil)}.Batches(context.Background(), Position{}))
+		},
+		"files that nothing opens": func() error {
+			return firstError(Stream{Batch: 1, Open: Files(fstest.MapFS{"a": {}}, "*", nil)}.Batches(context.Background(), Position{}))
+		},
+		"files opened as nothing": func() error {
+			open := Files(fstest.MapFS{"a": {}}, "*", func(fs.File) (Source, error) { return nil, nil })
+			return firstError(Stream{Batch: 1, Open: open}.Batches(context.Background(), Position{}))
+		},
+		"a split of too few": func() error { _, _, err := SplitRandom(math.MinInt, 0.5, 0); return err },
 	} {
 		func() {
 			defer func() {
@@ -86,4 +106,11 @@ func TestHostileArguments(t *testing.T) {
 			t.Errorf("%d batches", n)
 		}
 	}
+}
+
+func firstError(batches iter.Seq2[Batch, error]) error {
+	for _, err := range batches {
+		return err
+	}
+	return nil
 }

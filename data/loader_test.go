@@ -400,12 +400,12 @@ func TestNothingOutlivesTheLoop(t *testing.T) {
 		}
 	}
 	loop(0)
-	goroutines, heap := runtime.NumGoroutine(), liveHeap()
+	before, heap := runtime.NumGoroutine(), liveHeap()
 	for i := range 1000 {
 		loop(i)
 	}
-	if now := runtime.NumGoroutine(); now > goroutines {
-		t.Errorf("%d goroutines, before %d", now, goroutines)
+	if now := goroutines(before); now > before {
+		t.Errorf("%d goroutines, before %d", now, before)
 	}
 	if open := files.open.Load(); open != 0 {
 		t.Errorf("%d files are open", open)

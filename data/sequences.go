@@ -117,6 +117,9 @@ func Pad(s Sequences, length int, p Padding) (Dataset, error) {
 }
 
 func newPadded(s Sequences, length int, p Padding) (*padded, error) {
+	if s == nil {
+		return nil, fmt.Errorf("data: no sequences to fill up")
+	}
 	if length < 1 {
 		return nil, fmt.Errorf("data: samples of length %d", length)
 	}

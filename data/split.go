@@ -52,6 +52,9 @@ func SplitClasses(labels []int, fraction float64, seed uint64) (train, validatio
 // Labels are the classes of all samples of d, for SplitClasses: d's own Labels() []int if it has such a method, else each sample is read for its
 // target, which must be one whole number.
 func Labels(d Dataset) ([]int, error) {
+	if d == nil {
+		return nil, fmt.Errorf("data: no data set to have labels")
+	}
 	if l, ok := d.(interface{ Labels() []int }); ok {
 		return l.Labels(), nil
 	}

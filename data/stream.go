@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"sync"
@@ -76,9 +75,9 @@ type streaming struct {
 	ready chan streamed
 }
 
-// streamed is memory of a full batch, and the batch in it or the error that came instead.
+// streamed is memory for a batch, and the batch in it or the error that came instead.
 type streamed struct {
-	x, y  tensor.Tensor
+	*shelf
 	batch Batch
 	err   error
 }
@@ -125,15 +124,14 @@ func (r *streaming) read(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
+	if from == nil {
+		return errors.New("data: Open gave no source")
+	}
 	defer func() {
 		if e := from.Close(); e != nil && err == nil {
 			err = fmt.Errorf("data: %w", e)
 		}
 	}()
-	x, y := from.Specs()
-	if err := batchSpec(x, r.Batch).Check(); err != nil {
-		return fmt.Errorf("data: a batch of %d samples %v: %w", r.Batch, x, err)
-	}
 	p, err := newPool(from, max(1, r.Shuffle), &source{seed: r.Seed, stream: poolStream, epoch: uint64(r.from.Epoch)})
 	if err != nil {
 		return err
@@ -150,7 +148,7 @@ func (r *streaming) read(ctx context.Context) (err error) {
 		}
 	}
 	for range streamBuffers {
-		r.free <- streamed{x: tensor.New(batchSpec(x, r.Batch)), y: tensor.New(batchSpec(y, r.Batch))}
+		r.free <- streamed{shelf: newShelf(from, r.Batch)}
 	}
 	return r.batches(ctx, p)
 }
@@ -201,6 +199,9 @@ func (r *streaming) fill(ctx context.Context, p *pool, b streamed) (index []int,
 	s := &source{seed: r.Seed, epoch: uint64(r.from.Epoch)}
 	random := rand.New(s)
 	for row := 0; row < r.Batch && p.size > 0 && ctx.Err() == nil; row++ {
+		if err := b.room(row); err != nil {
+			return nil, err
+		}
 		i, err := p.draw(b.x.Row(row), b.y.Row(row))
 		if err != nil {
 			return nil, err
@@ -215,67 +216,4 @@ func (r *streaming) fill(ctx context.Context, p *pool, b streamed) (index []int,
 		}
 	}
 	return index, nil
-}
-
-// pool is samples of a source that wait to be drawn.
-type pool struct {
-	from   Source
-	x, y   tensor.Tensor // [n, …]
-	index  []int         // of the samples in the source
-	size   int           // samples that wait
-	next   int           // the number of the next sample of the source
-	ended  bool
-	random *source
-}
-
-// newPool fills a pool of n samples.
-func newPool(from Source, n int, random *source) (*pool, error) {
-	x, y := from.Specs()
-	x, y = batchSpec(x, n), batchSpec(y, n)
-	if err := x.Check(); err != nil {
-		return nil, fmt.Errorf("data: %d samples that wait: %w", n, err)
-	}
-	p := &pool{from: from, x: tensor.New(x), y: tensor.New(y), index: make([]int, n), random: random}
-	for p.size < n && !p.ended {
-		if err := p.put(p.size); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-// put reads the source's next sample into place i, if there is one.
-func (p *pool) put(i int) error {
-	err := p.from.Next(p.x.Row(i), p.y.Row(i))
-	if err == io.EOF {
-		p.ended = true
-		return nil
-	}
-	if err != nil {
-		return &SampleError{p.next, err}
-	}
-	p.index[i] = p.next
-	p.next++
-	p.size = max(p.size, i+1)
-	return nil
-}
-
-// draw moves a random sample into x and y, or nowhere if they are none, and gives its number. The source's next takes its place.
-func (p *pool) draw(x, y tensor.Tensor) (int, error) {
-	i := below(p.random, p.size)
-	drawn := p.index[i]
-	x.CopyFrom(p.x.Row(i))
-	y.CopyFrom(p.y.Row(i))
-	if !p.ended {
-		if err := p.put(i); err != nil {
-			return 0, err
-		}
-	}
-	if p.ended {
-		p.size--
-		p.x.Row(i).CopyFrom(p.x.Row(p.size))
-		p.y.Row(i).CopyFrom(p.y.Row(p.size))
-		p.index[i] = p.index[p.size]
-	}
-	return drawn, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -59,16 +60,16 @@ func jitter(random *rand.Rand, x tensor.Tensor) error {
 	return nil
 }
 
-// streamed is what an epoch gives: inputs, numbers, and where each batch ends.
-type streamed struct {
+// streamedSamples is what an epoch gives: inputs, numbers, and where each batch ends.
+type streamedSamples struct {
 	X     []float64
 	Index []int
 	Next  []Position
 }
 
-func run(t *testing.T, s Stream, from Position) streamed {
+func run(t *testing.T, s Stream, from Position) streamedSamples {
 	t.Helper()
-	var all streamed
+	var all streamedSamples
 	for b, err := range s.Batches(context.Background(), from) {
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +125,7 @@ func TestStreamOrder(t *testing.T) {
 				// From any batch on, the rest is the same.
 				for k, p := range got.Next[:len(got.Next)-1] {
 					rest := run(t, s, p)
-					if !reflect.DeepEqual(rest, streamed{got.X[(k+1)*8:], got.Index[(k+1)*4:], got.Next[k+1:]}) {
+					if !reflect.DeepEqual(rest, streamedSamples{got.X[(k+1)*8:], got.Index[(k+1)*4:], got.Next[k+1:]}) {
 						t.Errorf("%d samples, shuffle %d, drop %v: from %v on other samples", n, shuffle, drop, p)
 					}
 				}
@@ -176,6 +177,8 @@ func TestStreamErrors(t *testing.T) {
 	}
 	short := stream(3)
 	short.DropLast = true
+	empty := stream(3)
+	empty.Open = func(int) (Source, error) { return nil, nil }
 	none, zero, negative := Stream{Batch: 1}, stream(3), stream(3)
 	zero.Batch, negative.Shuffle = 0, -1
 	for want, c := range map[string]struct {
@@ -188,6 +191,7 @@ func TestStreamErrors(t *testing.T) {
 		"data: Shuffle is -1":                                                {negative, Position{}, 0},
 		"data: no position at sample -1":                                     {stream(3), Position{0, -1}, 0},
 		"data: no position at sample 3 of epoch 0: the source has 3 samples": {stream(3), Position{0, 3}, 0},
+		"data: Open gave no source":                                          {empty, Position{}, 0},
 		"data: broken":                                                       {wrong, Position{}, 0},
 		"data: the source of epoch 0 is empty":                               {stream(0), Position{}, 0},
 		"data: sample 9: broken":                                             {with(counting{n: 20, fault: broken, failAt: 9}), Position{}, 2},
@@ -210,6 +214,24 @@ func TestStreamErrors(t *testing.T) {
 		if last == nil || !strings.Contains(last.Error(), want) || batches != c.batches {
 			t.Errorf("%d batches and %v, want %d and %s", batches, last, c.batches, want)
 		}
+	}
+}
+
+// TestStreamOfAnySize: a batch or a pool that is larger than the data takes no more memory than these.
+func TestStreamOfAnySize(t *testing.T) {
+	s := stream(150)
+	s.Batch, s.Shuffle = math.MaxInt, math.MaxInt
+	var got streamedSamples
+	if took := memory(func() { got = run(t, s, Position{}) }); took > 1<<20 {
+		t.Errorf("it took %d bytes", took)
+	}
+	sorted := slices.Sorted(slices.Values(got.Index))
+	if len(got.Next) != 1 || len(sorted) != 150 || sorted[149] != 149 || slices.IsSorted(got.Index) {
+		t.Errorf("%d batches, %v", len(got.Next), got.Index)
+	}
+	s.Batch = 7
+	if again := run(t, s, Position{}); !slices.Equal(again.Index, got.Index) {
+		t.Error("another order in small batches")
 	}
 }
 
@@ -241,7 +263,7 @@ func TestStreamEnds(t *testing.T) {
 			t.Fatalf("the error is %v", last)
 		}
 	}
-	if now := runtime.NumGoroutine(); now > before || open != 0 {
+	if now := goroutines(before); now > before || open != 0 {
 		t.Errorf("%d goroutines, before %d; %d open sources", now, before, open)
 	}
 }

@@ -58,7 +58,7 @@ func (m Mel) withDefaults() (Mel, error) {
 // maxFFT is the longest Fourier transform: 21 seconds at 48 kHz.
 const maxFFT = 1 << 20
 
-// Features turns samples into frames of numbers. Its methods may be called concurrently.
+// Features turns samples into frames of numbers; NewLogMel and NewMFCC make it. Its methods may be called concurrently.
 type Features struct {
 	mel    Mel
 	window []float64
@@ -168,6 +168,9 @@ func (f *Features) Rate() int { return f.mel.Rate }
 // Spec is what so many samples become: f32[frames, bands] or f32[frames, coefficients]. A frame begins every Hop samples as long as it is full:
 // there are 1 + (samples-Window)/Hop, rounded down, and one, filled up with zeros, of fewer samples than Window.
 func (f *Features) Spec(samples int) tensor.Spec {
+	if f.mel.Hop == 0 { // the zero Features
+		return tensor.Spec{}
+	}
 	width := len(f.bands)
 	if f.dct != nil {
 		width = len(f.dct)
@@ -177,7 +180,7 @@ func (f *Features) Spec(samples int) tensor.Spec {
 
 // Write computes the features of samples into out, which has the Spec.
 func (f *Features) Write(samples []float32, out tensor.Tensor) error {
-	if want := f.Spec(len(samples)); out.Spec() != want {
+	if want := f.Spec(len(samples)); out.Spec() != want || out.IsNone() {
 		return fmt.Errorf("audio: the features of %d samples are %v, not %v", len(samples), want, out.Spec())
 	}
 	w := f.spare.Get().(*work)

@@ -38,7 +38,7 @@ func OpenFolder(files fs.FS, rate, samples int, features *Features) (*Folder, er
 	if err := x.Check(); err != nil {
 		return nil, fmt.Errorf("audio: %d samples: %w", samples, err)
 	}
-	list, err := data.FindClasses(files, ".wav")
+	list, err := data.FindClasses(files, "WAV file", ".wav")
 	if err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}

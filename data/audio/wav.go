@@ -64,6 +64,9 @@ const unknown = 0x7ffff000
 // say that they do not know. Memory is asked for as the samples come, whatever is promised. (Source: Microsoft and IBM, "Multimedia Programming
 // Interface and Data Specifications 1.0", 1991; "Multiple channel audio data and WAVE files", 2007.)
 func ReadWAV(r io.Reader) (Clip, error) {
+	if r == nil {
+		return Clip{}, errors.New("audio: there is nothing to read")
+	}
 	c, err := readWAV(bufio.NewReader(r))
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -269,11 +269,12 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	for want, f := range map[string]func() error{
-		"0 samples, 8000":   func() error { _, err := audio.OpenFolder(files, 8000, 0, nil); return err },
-		"5 samples, 0":      func() error { _, err := audio.OpenFolder(files, 0, 5, nil); return err },
-		"features for 8000": func() error { _, err := audio.OpenFolder(files, 16000, 5, f); return err },
-		"no folders":        func() error { _, err := audio.OpenFolder(fstest.MapFS{}, 8000, 5, nil); return err },
-		"the folder no holds no file that ends in .wav": func() error {
+		"0 samples, 8000":    func() error { _, err := audio.OpenFolder(files, 8000, 0, nil); return err },
+		"5 samples, 0":       func() error { _, err := audio.OpenFolder(files, 0, 5, nil); return err },
+		"features for 8000":  func() error { _, err := audio.OpenFolder(files, 16000, 5, f); return err },
+		"there are no files": func() error { _, err := audio.OpenFolder(nil, 8000, 5, nil); return err },
+		"no folders":         func() error { _, err := audio.OpenFolder(fstest.MapFS{}, 8000, 5, nil); return err },
+		"the folder no holds no WAV file": func() error {
 			_, err := audio.OpenFolder(fstest.MapFS{"no/x.mp3": {}}, 8000, 5, nil)
 			return err
 		},

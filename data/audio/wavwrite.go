@@ -3,6 +3,7 @@ package audio
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +16,9 @@ func (c Clip) WriteWAV(w io.Writer, e Encoding) error {
 	}
 	if e < PCM8 || e > Float64 {
 		return fmt.Errorf("audio: there is no encoding %d", int(e))
+	}
+	if w == nil {
+		return errors.New("audio: there is nothing to write to")
 	}
 	channels := len(c.Channels)
 	block := int64(channels) * int64(e.bytes())

@@ -149,6 +149,9 @@ func (e *Encoder) columns() []*Column {
 
 // check refuses what cannot have come from Fit or Scan: an encoder may come from a file.
 func (e *Encoder) check() error {
+	if e == nil {
+		return &Error{Err: errors.New("there is no encoder")}
+	}
 	seen := map[string]bool{}
 	for _, c := range e.columns() {
 		if err := c.check(); err != nil {

@@ -67,6 +67,9 @@ func fileName(r io.Reader) string {
 
 // newReader reads the header. The name is for errors.
 func newReader(file string, r io.Reader, f Format) (*reader, error) {
+	if r == nil {
+		return nil, &Error{Err: errors.New("there is nothing to read")}
+	}
 	in := &limited{r: bufio.NewReader(r), left: maxRecord}
 	t := &reader{in: in, csv: csv.NewReader(in), file: file}
 	if err := f.check(); err != nil {

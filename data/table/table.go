@@ -20,6 +20,9 @@ type Table struct {
 // Read takes a whole CSV file in. A column is a Number if all cells with a value are, a Category if none is, and is left out if no cell has a
 // value; where some cells are numbers and others are not, Format.Kinds must decide. Errors are an *Error, with the file's name if r is a file.
 func Read(r io.Reader, f Format) (*Table, error) {
+	if r == nil {
+		return nil, &Error{Err: errors.New("there is nothing to read")}
+	}
 	whole, err := io.ReadAll(r)
 	if err != nil {
 		return nil, &Error{File: fileName(r), Err: err}

@@ -121,6 +121,17 @@ func TestFit(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 
+	// Where only another row lacks a value, nothing tells of it.
+	if e, err = tab.Fit("y", []int{0, 1, 3}); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = tab.Data(e); err != nil {
+		t.Fatal(err)
+	}
+	if x, _ := sample(t, d, 2); e.Inputs[0].Missing || len(x) != 5 || x[0] != 0 {
+		t.Errorf("%+v, row 2 is %v", e.Inputs[0], x)
+	}
+
 	whole, err := tab.Fit("c", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,9 @@ type file struct {
 
 // Write writes b as JSON, for ReadBPE.
 func (b *BPE) Write(w io.Writer) error {
+	if w == nil {
+		return errors.New("text: there is nothing to write to")
+	}
 	f := file{format, make([][2]int32, len(b.merges))}
 	for i, p := range b.merges {
 		f.Merges[i] = [2]int32{p.left, p.right}
@@ -43,6 +46,9 @@ func ReadBPE(r io.Reader) (*BPE, error) {
 }
 
 func readBPE(r io.Reader) (*BPE, error) {
+	if r == nil {
+		return nil, errors.New("there is nothing to read")
+	}
 	whole, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return nil, err

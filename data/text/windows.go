@@ -64,8 +64,11 @@ type Source struct {
 // NewSource reads r as Windows of that length and stride. Encoding it in pieces, of which each ends with a line, gives the tokens that Encode gives for
 // the whole, but for where 64 KiB have no end of a line. Close closes r, if r has a Close.
 func NewSource(r io.Reader, t Tokenizer, length int) (*Source, error) {
-	if length < 1 {
+	switch {
+	case length < 1:
 		return nil, fmt.Errorf("text: windows of %d tokens", length)
+	case r == nil || t == nil:
+		return nil, fmt.Errorf("text: a source needs something to read and a tokenizer")
 	}
 	return &Source{in: chunks{from: r}, tokenizer: t, length: length}, nil
 }

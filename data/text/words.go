@@ -1,6 +1,9 @@
 package text
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // maxWord is the most bytes of a word, and so of a token.
 const maxWord = 256
@@ -57,6 +60,9 @@ const chunk = 1 << 16
 // next is the next piece; io.EOF behind the last. A piece ends behind the end of a line, where nothing but a word begins, so that its words are
 // those of the whole text. A piece without such a place ends anywhere.
 func (c *chunks) next() (string, error) {
+	if c.from == nil {
+		return "", errors.New("there is nothing to read")
+	}
 	if c.err == nil {
 		have := len(c.rest)
 		c.rest = append(c.rest, make([]byte, chunk-have)...)

@@ -33,6 +33,8 @@ var rules = []rule{
 	{"data/fashion", nil},
 	{"data/opticks", nil},
 	{"data/...", []string{"data/...", "tensor"}},
+	{"train/tensorboard", []string{"tensor"}},
+	{"train/jsonl", nil},
 	{"train", []string{"layers", "optim", "sched", "data", "autograd", "ops", "tensor", "tensor/safetensors"}},
 
 	// What serves all must not depend on any.
@@ -53,6 +55,7 @@ var modules = []struct {
 	{"github.com/klauspost/cpuid/v2", []string{"..."}, false},
 	{"gonum.org/v1/gonum", []string{"..."}, false},
 	{"github.com/google/go-cmp", []string{"..."}, true},
+	{"google.golang.org/protobuf/encoding/protowire", []string{"train/tensorboard"}, false},
 	// Loading libraries at run time belongs to the drivers and groups whose libraries those are.
 	{"github.com/ebitengine/purego", []string{"accel/cuda/...", "accel/tpu/...", "dist/mpi", "dist/nccl", "cmd/..."}, false},
 }
