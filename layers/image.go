@@ -66,7 +66,7 @@ type MaxPool2D struct {
 
 // Forward pools.
 func (l MaxPool2D) Forward(_ *Context, x ops.Value) ops.Value {
-	return ops.MaxPool2D(x, ops.Pool(l))
+	return ops.MaxPool2D(x, ops.Pool{Size: l.Size, Stride: l.Stride, Padding: l.Padding})
 }
 
 // AvgPool2D is the mean of each window of images [n, channels, height, width].
@@ -78,7 +78,7 @@ type AvgPool2D struct {
 
 // Forward pools.
 func (l AvgPool2D) Forward(_ *Context, x ops.Value) ops.Value {
-	return ops.AvgPool2D(x, ops.Pool(l))
+	return ops.AvgPool2D(x, ops.Pool{Size: l.Size, Stride: l.Stride, Padding: l.Padding})
 }
 
 // BatchNorm2D normalises each channel of x [n, channels, ...]: in training by the mean and variance of the batch, which also move the

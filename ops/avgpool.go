@@ -169,11 +169,3 @@ func (AvgPool2DGradOp) Samples() []Sample {
 	}
 	return rows
 }
-
-// AvgPool2D is the mean of each window of images x [n, channels, height, width]. The padding counts, as zeros.
-//
-//go:noinline
-func AvgPool2D(x Value, p Pool) Value {
-	w := p.window()
-	return Apply(AvgPool2DOp{Size: w.size, Stride: w.stride, Pad: w.pad, CountPad: true}, x)
-}

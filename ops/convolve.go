@@ -118,13 +118,14 @@ func transposed(x, w Value, o Conv2DOp, extra [2]int) Value {
 	if o.check(nil) != nil || extra[0] < 0 || extra[1] < 0 || max(extra[0], extra[1]) > maxPad {
 		return x.refuse(o.inputGrad(tensor.Of(0, 0, 0, 0)), fmt.Sprintf("%d groups, a dilation of %v, %v more at the end: wants 0 to 2^30", o.Groups, o.Dilation, extra))
 	}
-	var size, reached, beyond [2]int
+	var size, beyond [2]int
 	for i := range size {
-		size[i] = (x.Dim(2+i)-1)*o.Stride[i] - o.Pad[2*i] - o.Pad[2*i+1] + win.size[i]
-		reached[i] = min(extra[i], max(o.Stride[i]-1, 0)) // a whole stride more and the convolution would have one more window
-		beyond[i] = extra[i] - reached[i]
+		cut := max(0, min(extra[i], o.Pad[2*i+1])) // what is more at the end was cut off as padding there, or no pixel reaches it
+		o.Pad[2*i+1] -= cut
+		beyond[i] = extra[i] - cut
+		size[i] = max(0, (x.Dim(2+i)-1)*o.Stride[i]-o.Pad[2*i]-o.Pad[2*i+1]+win.size[i])
 	}
-	y := Apply(o.inputGrad(tensor.Of(0, 0, max(0, size[0]+reached[0]), max(0, size[1]+reached[1]))), x, w)
+	y := Apply(o.inputGrad(tensor.Of(0, 0, size[0], size[1])), x, w)
 	for i, n := range beyond {
 		if n > 0 {
 			y = y.Pad(2+i, 0, n, 0)

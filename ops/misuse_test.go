@@ -286,7 +286,8 @@ var builders = map[string]any{
 	"BinaryCrossEntropy": BinaryCrossEntropy, "BCEWithLogits": BCEWithLogits, "WeightedBCEWithLogits": WeightedBCEWithLogits,
 	"KLDivergence": KLDivergence, "KLDivergenceLog": KLDivergenceLog, "CrossEntropyWith": CrossEntropyWith, "NLLWith": NLLWith,
 	"CrossEntropyRows": CrossEntropyRows, "NLLRows": NLLRows, "Normalize": Normalize, "CosineSimilarity": CosineSimilarity,
-	"Conv1D": Conv1D, "ConvTranspose1D": ConvTranspose1D, "ConvTranspose2D": ConvTranspose2D, "TransposeConv": TransposeConv,
+	"MaxPool1D": MaxPool1D, "AvgPool1D": AvgPool1D, "AvgPool": AvgPool, "AdaptiveAvgPool2D": AdaptiveAvgPool2D,
+	"GlobalAvgPool": GlobalAvgPool, "GlobalMaxPool": GlobalMaxPool, "Conv1D": Conv1D, "ConvTranspose1D": ConvTranspose1D, "ConvTranspose2D": ConvTranspose2D, "TransposeConv": TransposeConv,
 	"LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "GroupNorm": GroupNorm,
 	"Sort": Sort, "TopKAlong": TopKAlong,
 }
@@ -332,10 +333,12 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 		*p = pick(a, [2]int{}, [2]int{1, 0}, [2]int{-1, 3}, [2]int{math.MaxInt, 0})
 	case *Conv2DOp:
 		*p = pick(a, Conv2DOp{}, Conv2DOp{Stride: [2]int{1, 1}}, Conv2DOp{Groups: -1}, Conv2DOp{Groups: 2, Dilation: [2]int{math.MaxInt, 1}}, Conv2DOp{Pad: [4]int{math.MaxInt, math.MaxInt}})
+	case *AvgPool2DOp:
+		*p = pick(a, AvgPool2DOp{}, AvgPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{3, 3}, CountPad: true}, AvgPool2DOp{Size: [2]int{math.MaxInt, 1}, Stride: [2]int{1, 1}})
 	case *Conv:
 		*p = pick(a, Conv{}, Conv{Same: true}, Conv{Same: true, Dilation: 1 << 40}, Conv{Groups: -1}, Conv{Groups: math.MaxInt, Dilation: 2}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
 	case *Pool:
-		*p = pick(a, Pool{}, Pool{Size: 2}, Pool{Size: -1}, Pool{Size: 1 << 40, Stride: 1 << 40})
+		*p = pick(a, Pool{}, Pool{Size: 2}, Pool{Size: -1}, Pool{Size: 1 << 40, Stride: 1 << 40}, Pool{Size: 2, Stride: 3, Ceil: true})
 	case *PadMode:
 		*p = pick(a, Reflect, Circular, Replicate, 9)
 	case *int64:

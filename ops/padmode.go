@@ -16,7 +16,7 @@ const (
 )
 
 // PadWith puts lo elements before and hi elements behind x along an axis, counted from the end if negative. A negative number cuts that
-// many elements off. Reflect gives at most one element less than there are, Circular at most as many as there are, Replicate wants one.
+// many elements off: before the other end is padded if the mode is Circular, else after that. Reflect gives at most one element less than there are, Circular at most as many as there are, Replicate wants one.
 //
 //go:noinline
 func (x Value) PadWith(mode PadMode, axis, lo, hi int) Value {
@@ -25,31 +25,33 @@ func (x Value) PadWith(mode PadMode, axis, lo, hi int) Value {
 	if a < 0 || int(a) >= x.Rank() {
 		return x.refuse(o, noAxis(axis, x.Rank()))
 	}
-	x = x.crop(a, max(0, -lo), max(0, -hi))
+	cutLo, cutHi := max(0, -lo), max(0, -hi)
 	lo, hi = max(0, lo), max(0, hi)
+	if mode == Circular {
+		x = x.crop(a, cutLo, cutHi)
+		cutLo, cutHi = 0, 0
+	}
 	n := x.Dim(int(a))
 	limit := [...]int{Reflect: n - 1, Replicate: math.MaxInt, Circular: n}
 	switch {
 	case int(mode) >= len(limit):
 		return x.refuse(o, fmt.Sprintf("there is no padding mode %d", mode))
 	case lo == 0 && hi == 0:
-		return x
+		return x.crop(a, cutLo, cutHi)
 	case max(lo, hi) > limit[mode] || n == 0:
 		return x.refuse(o, fmt.Sprintf("padding %d and %d: an axis of %d gives no more than %d", lo, hi, n, min(limit[mode], n*limit[mode])))
 	}
 	var before, behind Value
 	switch mode {
 	case Reflect:
-		before, behind = SliceStep(x, int(a), lo, 0, -1), SliceStep(x, int(a), n-2, n-2-hi-n, -1)
-		if hi < n-1 {
-			behind = SliceStep(x, int(a), n-2, n-2-hi, -1)
-		}
+		back := func(start, size int) Value { return Apply(SliceOp{Axis: a, Start: start, Size: size, Step: -1}, x) }
+		before, behind = back(lo, lo), back(max(0, n-2), hi)
 	case Replicate:
 		before, behind = x.Narrow(int(a), 0, 1).repeat(int(a), lo, true), x.Narrow(int(a), n-1, 1).repeat(int(a), hi, true)
 	case Circular:
 		before, behind = x.Narrow(int(a), n-lo, lo), x.Narrow(int(a), 0, hi)
 	}
-	return Concat(int(a), before, x, behind)
+	return Concat(int(a), before, x, behind).crop(a, cutLo, cutHi)
 }
 
 // crop cuts elements off both ends.

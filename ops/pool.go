@@ -310,25 +310,3 @@ func (MaxPool2DGatherOp) Samples() []Sample {
 		{Name: "one value", Op: o, In: []tensor.Tensor{ramp(1, 1, 1, 1, 1)}, Refused: "wants 2 values, not 1"},
 	}
 }
-
-// Pool says how a window slides. Uneven windows, strides and paddings are fields of MaxPool2DOp and AvgPool2DOp.
-type Pool struct {
-	Size    int // height and width of the window
-	Stride  int // along height and width; 0 means Size
-	Padding int // on each of the four sides; less than Size
-}
-
-func (p Pool) window() window {
-	if p.Stride == 0 {
-		p.Stride = p.Size
-	}
-	return window{[2]int{p.Size, p.Size}, [2]int{p.Stride, p.Stride}, [4]int{p.Padding, p.Padding, p.Padding, p.Padding}}
-}
-
-// MaxPool2D is the maximum of each window of images x [n, channels, height, width]. The padding is no candidate, a NaN wins.
-//
-//go:noinline
-func MaxPool2D(x Value, p Pool) Value {
-	w := p.window()
-	return Apply(MaxPool2DOp{Size: w.size, Stride: w.stride, Pad: w.pad}, x)
-}
