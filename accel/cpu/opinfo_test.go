@@ -1,0 +1,256 @@
+package cpu_test
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/accel/acceltest"
+	"github.com/cortado-ml/cortado/accel/cpu"
+	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/sched"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// opCase is a call that PyTorch made, from its own table of samples (OpInfo): arguments, results, and gradients of one weighted sum of them.
+type opCase struct {
+	Args   []any
+	Kwargs map[string]any
+	Grad   bool
+
+	op     string
+	in     []tensor.Tensor
+	out    map[int]tensor.Tensor // by number; so are the others
+	dy, dx map[int]tensor.Tensor // gradients of outputs, and of inputs
+}
+
+// TestOpInfo runs PyTorch's samples: in float64 on the reference, values and gradients to 1e-10, and in float32 and bfloat16 on this driver
+// at every level, with no fallback. Cases that are not run stand in the table refused, each with its reason, and are few.
+func TestOpInfo(t *testing.T) {
+	files := opInfoFiles(t)
+	ran, all := 0, 0
+	for _, path := range files {
+		cases := readOpInfo(t, path)
+		all += len(cases)
+		name := strings.TrimSuffix(filepath.Base(path), ".safetensors")
+		t.Run(name, func(t *testing.T) {
+			for i, c := range cases {
+				if why := refused(name, i, c); why != "" {
+					t.Logf("case %d is not run: %s", i, why)
+					continue
+				}
+				ran++
+				t.Run(fmt.Sprint(i), func(t *testing.T) { c.check(t) })
+			}
+		})
+	}
+	t.Logf("%d of %d cases run", ran, all)
+	if float64(ran) < 0.95*float64(all) {
+		t.Errorf("%d of %d cases run; at least 95 %% must", ran, all)
+	}
+}
+
+// opInfoFiles are the files of the folder that CORTADO_OPINFO names, else those of the copy in testdata.
+func opInfoFiles(t *testing.T) []string {
+	dir := os.Getenv("CORTADO_OPINFO")
+	if dir == "" {
+		dir = filepath.Join("testdata", "opinfo")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.safetensors"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no samples in %s: %v", dir, err)
+	}
+	return files
+}
+
+// readOpInfo reads one operation's cases. The files are our own, so that nothing here guards against others.
+func readOpInfo(t *testing.T, path string) []*opCase {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := binary.LittleEndian.Uint64(b)
+	var head map[string]json.RawMessage
+	if err := json.Unmarshal(b[8:8+n], &head); err != nil {
+		t.Fatal(err)
+	}
+	var meta struct{ Op, Cases string }
+	if err := json.Unmarshal(head["__metadata__"], &meta); err != nil {
+		t.Fatal(err)
+	}
+	var cases []*opCase
+	if err := json.Unmarshal([]byte(meta.Cases), &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		c.op, c.out, c.dy, c.dx = meta.Op, map[int]tensor.Tensor{}, map[int]tensor.Tensor{}, map[int]tensor.Tensor{}
+	}
+	data := b[8+n:]
+	in := make([]map[int]tensor.Tensor, len(cases))
+	for name, raw := range head {
+		var i, k int
+		var what string
+		if _, err := fmt.Sscanf(strings.ReplaceAll(name, "/", " "), "%d %s %d", &i, &what, &k); err != nil {
+			continue
+		}
+		var h struct {
+			DType   string `json:"dtype"`
+			Shape   []int
+			Offsets [2]int `json:"data_offsets"`
+		}
+		if err := json.Unmarshal(raw, &h); err != nil {
+			t.Fatal(err)
+		}
+		types := map[string]tensor.DType{"F64": tensor.F64, "I64": tensor.I64, "U8": tensor.U8, "F32": tensor.F32, "I32": tensor.I32}
+		x := tensor.New(tensor.SpecOf(types[h.DType], h.Shape...))
+		copy(x.Bytes(), data[h.Offsets[0]:h.Offsets[1]])
+		if in[i] == nil {
+			in[i] = map[int]tensor.Tensor{}
+		}
+		map[string]map[int]tensor.Tensor{"in": in[i], "out": cases[i].out, "dy": cases[i].dy, "dx": cases[i].dx}[what][k] = x
+	}
+	for i, c := range cases {
+		for k := range len(in[i]) {
+			c.in = append(c.in, in[i][k])
+		}
+	}
+	return cases
+}
+
+// check runs a case everywhere. In bf16, arguments alone are so coarse that results are held against the reference on
+// the same arguments, within what a dozen roundings add up to.
+func (c *opCase) check(t *testing.T) {
+	t.Helper()
+	ref := acceltest.Reference("ref:0")
+	defer ref.Close()
+	c.compare(t, "float64", c.run(t, ref, tensor.F64, tensor.F64), c.expected(), 1e-10)
+	coarse := c.run(t, ref, tensor.BF16, tensor.F64)
+	for _, level := range cpu.Levels() {
+		d, err := cpu.Open(cpu.Level(level))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.compare(t, level+" float32", c.run(t, d, tensor.F32, tensor.F32), c.expected(), 2e-5)
+		c.compare(t, level+" bfloat16", c.run(t, d, tensor.BF16, tensor.BF16), coarse, 0x1p-4)
+		d.Close()
+	}
+}
+
+// expected are PyTorch's outputs and gradients.
+func (c *opCase) expected() (list []tensor.Tensor) {
+	for k := range len(c.out) {
+		list = append(list, c.out[k])
+	}
+	for k := range c.in {
+		if dx, ok := c.dx[k]; ok {
+			list = append(list, dx)
+		}
+	}
+	return list
+}
+
+// run is a case's outputs and gradients on a device, with floats of type dt, which were rounded to another type before.
+func (c *opCase) run(t *testing.T, d accel.Device, rounded, dt tensor.DType) []tensor.Tensor {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%v: %v", c.Args, p)
+		}
+	}()
+	eng, err := sched.New(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng.NoFallback = dt != tensor.F64
+	tape := autograd.New(eng)
+	call := &opCall{opCase: c, tape: tape, dt: dt}
+	for i, x := range c.in {
+		call.in = append(call.in, tape.Input(fmt.Sprint("x", i), as(dt, as(rounded, x))))
+	}
+	out := builderOf(c.op)(call)
+	var wrt []ops.Value
+	var loss ops.Value
+	for k := range out {
+		if dy, ok := c.dy[k]; ok {
+			s := out[k].Mul(tape.Input(fmt.Sprint("dy", k), as(dt, as(rounded, dy)))).Sum()
+			if loss.IsNone() {
+				loss = s
+			} else {
+				loss = loss.Add(s)
+			}
+		}
+	}
+	for k := range c.in {
+		if _, ok := c.dx[k]; ok {
+			wrt = append(wrt, call.in[k])
+		}
+	}
+	if !loss.IsNone() {
+		out = append(slices.Clone(out), tape.Grad(loss, wrt...)...)
+	}
+	got, err := tape.Eval(context.Background(), out...)
+	if err != nil {
+		t.Errorf("%v %v: %v", c.Args, c.Kwargs, err)
+	}
+	return got
+}
+
+// compare holds results against others. Indices of pools, which PyTorch gives too, are left out.
+func (c *opCase) compare(t *testing.T, where string, got, want []tensor.Tensor, tol float64) {
+	t.Helper()
+	if strings.Contains(c.op, "max_pool") && len(c.out) == 2 && len(want) > len(got) {
+		want = slices.Delete(slices.Clone(want), 1, 2)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%s: %v %v: %d outputs and gradients, want %d", where, c.Args, c.Kwargs, len(got), len(want))
+		return
+	}
+	for k := range got {
+		if err := closeTo(got[k], want[k], tol); err != nil {
+			t.Errorf("%s: %v %v: output or gradient %d: %v", where, c.Args, c.Kwargs, k, err)
+		}
+	}
+}
+
+// as is x with floats of type dt.
+func as(dt tensor.DType, x tensor.Tensor) tensor.Tensor {
+	if !x.DType().Float() {
+		return x
+	}
+	y := tensor.New(tensor.Spec{DType: dt, Shape: x.Shape()})
+	for i := range x.Len() {
+		y.Set(i, x.At(i))
+	}
+	return y
+}
+
+// closeTo compares shapes and elements.
+func closeTo(got, want tensor.Tensor, tol float64) error {
+	if got.Shape() != want.Shape() {
+		return fmt.Errorf("shape %v, want %v", got.Shape(), want.Shape())
+	}
+	largest := 1.0
+	if got.DType() != tensor.F64 {
+		for i := range want.Len() {
+			if x := math.Abs(want.At(i)); !math.IsInf(x, 0) && x > largest {
+				largest = x
+			}
+		}
+	}
+	for i := range got.Len() {
+		g, w := got.At(i), want.At(i)
+		if g != w && !(g != g && w != w) && !(math.Abs(g-w) <= tol*max(largest, math.Abs(w))) {
+			return fmt.Errorf("element %d is %v, want %v", i, g, w)
+		}
+	}
+	return nil
+}
