@@ -288,7 +288,7 @@ var builders = map[string]any{
 	"CrossEntropyRows": CrossEntropyRows, "NLLRows": NLLRows, "Normalize": Normalize, "CosineSimilarity": CosineSimilarity,
 	"MaxPool1D": MaxPool1D, "AvgPool1D": AvgPool1D, "AvgPool": AvgPool, "AdaptiveAvgPool2D": AdaptiveAvgPool2D,
 	"GlobalAvgPool": GlobalAvgPool, "GlobalMaxPool": GlobalMaxPool, "Conv1D": Conv1D, "ConvTranspose1D": ConvTranspose1D, "ConvTranspose2D": ConvTranspose2D, "TransposeConv": TransposeConv,
-	"LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "GroupNorm": GroupNorm,
+	"Attention": Attention, "LSTM": LSTM, "GRU": GRU, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "GroupNorm": GroupNorm,
 	"Sort": Sort, "TopKAlong": TopKAlong,
 }
 
@@ -335,6 +335,12 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 		*p = pick(a, Conv2DOp{}, Conv2DOp{Stride: [2]int{1, 1}}, Conv2DOp{Groups: -1}, Conv2DOp{Groups: 2, Dilation: [2]int{math.MaxInt, 1}}, Conv2DOp{Pad: [4]int{math.MaxInt, math.MaxInt}})
 	case *AvgPool2DOp:
 		*p = pick(a, AvgPool2DOp{}, AvgPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{3, 3}, CountPad: true}, AvgPool2DOp{Size: [2]int{math.MaxInt, 1}, Stride: [2]int{1, 1}})
+	case *Attend:
+		*p = pick(a, Attend{}, Attend{Causal: true, Past: math.MinInt, Mask: pick(a, a.values...)}, Attend{Dropout: 2})
+	case *Gates:
+		*p = Gates{Input: pick(a, a.values...), Hidden: pick(a, a.values...), InputBias: pick(a, a.values...)}
+	case *Sequence:
+		*p = pick(a, Sequence{}, Sequence{Lengths: pick(a, a.values...), H: pick(a, a.values...), Reverse: true})
 	case *Conv:
 		*p = pick(a, Conv{}, Conv{Same: true}, Conv{Same: true, Dilation: 1 << 40}, Conv{Groups: -1}, Conv{Groups: math.MaxInt, Dilation: 2}, Conv{Stride: -1, Padding: 1 << 40}, Conv{Stride: 1, Padding: -1})
 	case *Pool:

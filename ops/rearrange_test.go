@@ -49,7 +49,9 @@ func TestRearrange(t *testing.T) {
 		"adaptive maximum":       {func(x Value) Value { return AdaptiveMaxPool2D(x, 1, 2) }, six, d64(5, 6), d(1, 2)},
 		"ceil":                   {func(x Value) Value { return MaxPool1D(x.Reshape(1, 1, 3), Pool{Size: 2, Ceil: true}) }, three, d64(2, 3), d(1, 1, 2)},
 		"mean of what is there":  {func(x Value) Value { return AvgPool1D(x.Reshape(1, 1, 3), Pool{Size: 2, Ceil: true}) }, three, d64(1.5, 3), d(1, 1, 2)},
-		"same size":              {func(x Value) Value { return Conv1D(x.Reshape(1, 1, 3), x.Reshape(1, 1, 3).Narrow(2, 0, 2), Conv{Same: true}) }, three, d64(5, 8, 3), d(1, 1, 3)},
+		"same size": {func(x Value) Value {
+			return Conv1D(x.Reshape(1, 1, 3), x.Reshape(1, 1, 3).Narrow(2, 0, 2), Conv{Same: true})
+		}, three, d64(5, 8, 3), d(1, 1, 3)},
 	} {
 		y := values(t, func(in []Value) Value { return c.f(in[0]) }, c.x)
 		check(t, name, y, c.want...)

@@ -38,6 +38,11 @@ var lossBuilders = map[string]build{
 	"nn.functional.cosine_similarity": one(func(c *opCall) ops.Value {
 		return ops.CosineSimilarity(line(c.value(0, "")), line(c.value(1, "")), c.int(2, "dim", 1), c.float(3, "eps", 1e-8)).Reshape(c.opCase.out[0].Shape().Dims()...)
 	}),
+	"nn.functional.scaled_dot_product_attention": one(func(c *opCall) ops.Value {
+		return ops.Attention(c.value(0, ""), c.value(1, ""), c.value(2, ""), ops.Attend{
+			Causal: c.bool(5, "is_causal"), Mask: c.value(3, "attn_mask"), Scale: c.float(-1, "scale", 0),
+		})
+	}),
 	"nn.functional.layer_norm": one(func(c *opCall) ops.Value {
 		return ops.LayerNorm(c.value(0, ""), c.value(2, "weight"), c.value(3, "bias"), len(c.ints(1, "normalized_shape")), c.float(4, "eps", 1e-5))
 	}),
