@@ -145,7 +145,8 @@ func (x Value) LogSumExp(axes ...int) Value {
 	return Where(none, sum.constant(math.Inf(-1)), log.Add(m.dropAxes(list)))
 }
 
-// LogSoftmax is log(softmax(x)) along an axis, counted from the end if negative, which does not underflow.
+// LogSoftmax is log(softmax(x)) along an axis, counted from the end if negative, which does not underflow. A line that holds NaN or
+// +inf, or nothing but -inf, is NaN, as in Softmax.
 //
 //go:noinline
 func (x Value) LogSoftmax(axis int) Value {
@@ -156,6 +157,6 @@ func (x Value) LogSoftmax(axis int) Value {
 	if x.Dim(axis) == 0 {
 		return x.Identity()
 	}
-	s := x.Sub(x.peak([]int{axis}))
+	s := x.Sub(x.StopGradient().MaxKeep(axis))
 	return s.Sub(s.Exp().SumKeep(axis).Log())
 }
