@@ -208,7 +208,9 @@ func TestClipFaults(t *testing.T) {
 		"audio: 1 samples at a rate of 1 would be 2000000000 at": func() error { _, err := audio.Clip{Rate: 1, Channels: [][]float32{{1}}}.Resample(2e9); return err },
 		"audio: there is no encoding 0":                          func() error { return audio.Clip{Rate: 1, Channels: [][]float32{{1}}}.WriteWAV(nil, 0) },
 		"audio: there is no encoding 7":                          func() error { return audio.Clip{Rate: 1, Channels: [][]float32{{1}}}.WriteWAV(nil, 7) },
-		"audio: 70000 channels of 0 samples":                     func() error { return audio.Clip{Rate: 1, Channels: make([][]float32, 70000)}.WriteWAV(io.Discard, audio.PCM8) },
+		"audio: 70000 channels of 0 samples": func() error {
+			return audio.Clip{Rate: 1, Channels: make([][]float32, 70000)}.WriteWAV(io.Discard, audio.PCM8)
+		},
 	} {
 		if err := f(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
