@@ -230,7 +230,7 @@ func TestOpTypes(t *testing.T) {
 	fails(t, apply(func(x Value) Value { return Apply(chanField{}, x) }), ErrMisuse, "chanField.C")
 	fails(t, apply(func(x Value) Value { return Apply(&userOp{}, x) }), ErrMisuse, "userOp is a pointer", "by value")
 	fails(t, apply(func(x Value) Value { return Apply[Op](sliceField{}, x) }), ErrMisuse, "sliceField.S is a []int") // as an Op it escapes the compiler
-	for range 2 { // the verdict is remembered
+	for range 2 {                                                                                                    // the verdict is remembered
 		if err := apply(func(x Value) Value { return Apply(bitsField{Rate: F(nan)}, x) }); err != nil {
 			t.Error(err)
 		}
