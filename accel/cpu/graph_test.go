@@ -159,3 +159,40 @@ func TestHostileRun(t *testing.T) {
 		t.Errorf("afterwards: %v", got)
 	}
 }
+
+// ramp is small numbers of both signs.
+func ramp(dims ...int) tensor.Tensor {
+	x := tensor.New(tensor.SpecOf(tensor.F32, dims...))
+	for i := range x.Len() {
+		x.Set(i, float64(i*7%11)-5)
+	}
+	return x
+}
+
+// TestFusedGradientsHaveOtherReaders: what a fused ReLU gradient would swallow has no other reader, is an output too, or has another reader.
+func TestFusedGradientsHaveOtherReaders(t *testing.T) {
+	relu := ops.UnaryOp{F: ops.ReLU}
+	for _, read := range []func(l *lowered, e ops.Edge){
+		func(*lowered, ops.Edge) {},
+		func(l *lowered, e ops.Edge) { l.out(e, -1) },
+		func(l *lowered, e ops.Edge) { l.out(l.node(t, ops.UnaryOp{F: ops.Neg}, e), -1) },
+	} {
+		for _, pad := range []int{0, 1} { // a pool with padding is not fused
+			var l lowered
+			x, w := l.param(ramp(1, 17, 4, 6)), l.param(ramp(5, 17, 1, 1))
+			y := l.node(t, relu, l.node(t, ops.Conv2DOp{Stride: [2]int{1, 1}}, x, w))
+			pool := l.node(t, ops.MaxPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{2, 2}, Pad: [4]int{pad, pad, pad, pad}}, y)
+			g := l.node(t, ops.MaxPool2DGradOp{H: 4, W: 6}, pool, ops.Edge{Node: pool.Node, Out: 1})
+			l.out(l.node(t, ops.ReLUGradOp{}, y, g), -1)
+			read(&l, g)
+			l.check(t, 0)
+		}
+		var l lowered
+		x, scale, bias, dz := l.param(ramp(2, 17, 3, 3)), l.param(ramp(17)), l.param(ramp(17)), l.param(ramp(2, 17, 3, 3))
+		norm := l.node(t, ops.BatchNormOp{Eps: ops.F(0.1)}, x, scale, bias)
+		dy := l.node(t, ops.ReLUGradOp{}, l.node(t, relu, norm), dz)
+		l.out(l.node(t, ops.BatchNormGradOp{Eps: ops.F(0.1)}, x, scale, ops.Edge{Node: norm.Node, Out: 1}, ops.Edge{Node: norm.Node, Out: 2}, dy), -1)
+		read(&l, dy)
+		l.check(t, 1e-4)
+	}
+}

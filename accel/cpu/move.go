@@ -87,16 +87,11 @@ func (c *compiler) among(i int, x ops.Bits, dst vec.Layout) error {
 	if err != nil {
 		return err
 	}
-	if s.Size() > 0 { // y is an input too: what the fill wrote must last until here
-		c.emit("move", inside{k}, []int{i}, []view{whole(v), whole(y)}, []view{whole(y)})
+	if s.Size() > 0 {
+		c.emit("move", k, []int{i}, []view{whole(v)}, []view{whole(y)})
 	}
 	return nil
 }
-
-// inside is a move into an array that holds something already, which is its second input.
-type inside struct{ vec.Step }
-
-func (k inside) Run(pool *work.Pool, in, out [][]byte) error { return k.Step.Run(pool, in[:1], out) }
 
 // concat emits each input to its place.
 func (c *compiler) concat(i int) error {

@@ -485,8 +485,12 @@ func (p *program) tail(y ops.Value, bias ...int) {
 		},
 		func() { y = p.activation(y) },
 		func() {
-			if y.Rank() == 4 && y.Dim(2)%2+y.Dim(3)%2 == 0 && y.Dim(2)*y.Dim(3) > 0 {
-				y, p.pooled = ops.MaxPool2D(y, ops.Pool{Size: 2}), true
+			if y.Rank() == 4 && y.Dim(2) > 2 && y.Dim(3) > 2 {
+				pool := ops.Pool{Size: 2}
+				if p.chance(4) {
+					pool = ops.Pool{Size: 2 + p.IntN(2), Stride: 1 + p.IntN(2), Padding: p.IntN(2)}
+				}
+				y, p.pooled = ops.MaxPool2D(y, pool), true
 			}
 		},
 	} {
@@ -507,7 +511,10 @@ func (p *program) image(x ops.Value) {
 	if s.Size() == 0 {
 		return
 	}
-	switch p.IntN(6) {
+	switch p.IntN(7) {
+	case 2:
+		p.reduce(x)
+		return
 	case 0:
 		size := 1 + p.IntN(3)
 		if h >= size && w >= size {
@@ -598,7 +605,7 @@ func (p *program) finish() {
 				wrt = append(wrt, v)
 			}
 		}
-		if p.chance(4) {
+		for p.chance(2) {
 			wrt = append(wrt, p.floats[p.IntN(len(p.floats))])
 		}
 		for _, g := range p.tape.Grad(loss, wrt...) {
