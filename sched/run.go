@@ -105,6 +105,12 @@ func (r *run) several(ctx context.Context) error {
 		r.collect(q)
 		return nil
 	}
+	// What is assigned comes home before any piece takes its arguments: one that has the old home among them would find it freed.
+	for _, p := range r.assigns {
+		if _, err := r.resident(ctx, r.vars[p], r.nodes[p].dev, true); err != nil {
+			return err
+		}
+	}
 	for _, q := range r.pieces {
 		if q.commit {
 			continue

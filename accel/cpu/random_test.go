@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/accel/acceltest"
 	"github.com/cortado-ml/cortado/accel/cpu"
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -87,6 +89,7 @@ func (c *captured) Run(_ context.Context, g *ops.Graph, feeds []tensor.Tensor, r
 type lowered struct {
 	accel.Graph
 	rng       *rand.Rand
+	at        map[uint32]uint32 // recorded node -> node
 	args      []tensor.Tensor
 	want      []tensor.Tensor
 	tolerance []float64 // 0 is exact
@@ -139,6 +142,7 @@ func (l *lowered) graph(g *ops.Graph, feeds []tensor.Tensor, rng tensor.Tensor) 
 		}
 	}
 	at, param := map[uint32]uint32{}, map[*ops.Variable]int{}
+	l.at = at
 	edge := func(e ops.Edge) ops.Edge { return ops.Edge{Node: at[e.Node], Out: e.Out} }
 	for i, n := range g.Nodes {
 		kind, v := g.Kind(uint32(i))
@@ -181,6 +185,80 @@ func (l *lowered) graph(g *ops.Graph, feeds []tensor.Tensor, rng tensor.Tensor) 
 	}
 	for _, e := range g.Outs {
 		out(e, -1)
+	}
+}
+
+// TestRandomSteps runs random programs as steps of an engine, which merges, folds and cuts them, on one device or on two.
+func TestRandomSteps(t *testing.T) {
+	devs := open(t)
+	for k := range *programs / 3 {
+		seed, d := *first+uint64(k), devs[k%len(devs)]
+		var c captured
+		p := newProgram(seed, tensor.F32, false, autograd.New(&c, autograd.Seed(int64(seed))))
+		if _, err := p.tape.Step(context.Background(), p.outs...); !errors.Is(err, errCaptured) {
+			continue
+		}
+		l := &lowered{rng: p.Rand}
+		l.graph(c.g, c.feeds, c.rng)
+		vals, sizes := evaluate(&l.Graph, l.args, nil)
+		if !exact(vals, sizes) {
+			continue
+		}
+		var second accel.Device = acceltest.Hostile("second")
+		if k%2 == 0 {
+			var err error
+			if second, err = cpu.Open(cpu.ID("second")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eng, err := sched.New(d, second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eng.NoFallback = true
+		l.step(t, c.g, vals, newProgram(seed, tensor.F32, false, autograd.New(eng, autograd.Seed(int64(seed)))), fmt.Sprintf("program %d at %s", seed, d.Info().ISA))
+		eng.Close()
+		second.Close()
+	}
+}
+
+// step runs a program whose graph is g and compares its results and its variables.
+func (l *lowered) step(t *testing.T, g *ops.Graph, vals [][]tensor.Tensor, p *program, what string) {
+	t.Helper()
+	ctx := context.Background()
+	res, err := p.tape.Step(ctx, p.outs...)
+	if err == nil {
+		err = res.Wait(ctx)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v%s", what, err, l.text())
+	}
+	defer res.Release()
+	for i, e := range g.Outs {
+		got, err := res.Tensor(ctx, i)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if why := differ(got, vals[l.at[e.Node]][e.Out], 0); why != "" {
+			t.Fatalf("%s: result %d: %s%s", what, i, why, l.text())
+		}
+	}
+	if len(g.Assigns) > len(p.vars) {
+		t.Fatalf("%s: %d assignments to %d variables", what, len(g.Assigns), len(p.vars))
+	}
+	for _, a := range g.Assigns {
+		for _, v := range p.vars {
+			if v.Name() != a.V.Name() {
+				continue
+			}
+			got, err := v.Value(ctx)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if why := differ(got, vals[l.at[a.X.Node]][a.X.Out], 0); why != "" {
+				t.Fatalf("%s: variable %s: %s%s", what, v.Name(), why, l.text())
+			}
+		}
 	}
 }
 

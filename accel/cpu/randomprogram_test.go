@@ -47,15 +47,21 @@ func newProgram(seed uint64, dt tensor.DType, smooth bool, tape *autograd.Tape) 
 		}
 		p.operand(dims...)
 	}
+	steps := func() {
+		for range 1 + p.IntN(4) {
+			p.step()
+		}
+	}
 	for range 1 + p.IntN(10) {
-		if p.chance(8) {
+		switch p.IntN(16) {
+		case 0, 1:
 			p.keep(tape.Checkpoint(func() ops.Value {
-				for range 1 + p.IntN(4) {
-					p.step()
-				}
+				steps()
 				return p.floats[len(p.floats)-1]
 			}))
-		} else {
+		case 2:
+			tape.On("second", steps)
+		default:
 			p.step()
 		}
 	}

@@ -208,3 +208,29 @@ func TestHostileEngine(t *testing.T) {
 		r.equal("after Close", r.step(tape, tape.Input("x", f64(1)).Neg()), first)
 	})
 }
+
+// TestVariableMovesWhileOthersRead: a variable moves to where its next value is made in the very step in which another device reads it, early
+// and for an assignment of its own.
+func TestVariableMovesWhileOthersRead(t *testing.T) {
+	onEach(t, 2, func(r *rig) {
+		tape := r.tape()
+		v, w := ops.NewVariable("v", f64(1)), ops.NewVariable("w", f64(10))
+		on := func(device string, v *ops.Variable, next func() ops.Value) {
+			tape.On(device, func() { tape.Assign(v, next()) })
+		}
+		for i := range 4 { // w goes to and fro
+			reads, moves := "d0", "d1"
+			if i%2 == 1 {
+				reads, moves = moves, reads
+			}
+			var early ops.Value
+			x, y := tape.Var(v), tape.Var(w)
+			tape.On(reads, func() { early = y.Shift(1) })
+			on(reads, v, func() ops.Value { return x.Add(y) })
+			on(moves, w, func() ops.Value { return y.Scale(2) })
+			r.equal("what is read early", r.step(tape, early), []float64{10*float64(int(1)<<i) + 1})
+		}
+		r.equal("v", r.value(v), []float64{1 + 10 + 20 + 40 + 80})
+		r.equal("w", r.value(w), []float64{160})
+	})
+}
