@@ -140,6 +140,7 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 			return
 		}
 		d.on[e.Node] = true
+		d.copies(e, func(c Edge) { d.on[c.Node] = true })
 	}
 	d.spread(0, n)
 	r.env = top.Env.back
@@ -152,6 +153,12 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 		if r.err != nil {
 			return
 		}
+		d.copies(e, func(c Edge) {
+			if row := d.dys[c.Node]; row != nil && !row[c.Out].IsNone() {
+				d.give(e, row[c.Out])
+				row[c.Out] = Value{} // e may be asked for twice
+			}
+		})
 		if d.dys[e.Node] != nil && !d.dys[e.Node][e.Out].IsNone() {
 			m.res[i] = d.dys[e.Node][e.Out]
 			continue
@@ -168,6 +175,18 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 func (d *differ) needs(e Edge) bool { return d.on[e.Node] && d.r.path[e.Node].Out[e.Out].DType.Float() }
 
 func (d *differ) zeros(s tensor.Spec) Value { return ApplyIn(d.r, FillOp{Spec: s, X: F(0)}) }
+
+// copies calls f for what an earlier gradient has computed again of a value within a segment: it is that value too.
+func (d *differ) copies(e Edge, f func(Edge)) {
+	if d.r.path[e.Node].Env.seg == 0 {
+		return
+	}
+	for i := e.Node + 1; int(i) < len(d.on); i++ {
+		if d.r.path[i].of == e.Node+1 {
+			f(Edge{i, e.Out})
+		}
+	}
+}
 
 // spread says of the nodes from lo to hi whether they depend on wrt.
 func (d *differ) spread(lo, hi int) {
@@ -301,7 +320,8 @@ func (d *differ) value(seg uint32, e Edge) Value {
 		for i, x := range n.In {
 			in[i] = d.value(seg, x)
 		}
-		d.r.with(n.Env.back, func() { v = d.r.recordBoxed(n.Op, in) })
+		again := d.r.top.child(n.Env.Device, n.Env.Scope, 0) // no rule records this: it is the user's operation once more
+		d.r.with(again, func() { v = d.r.again(e.Node, in) })
 		for i := range n.Out {
 			d.clone[inSegment{seg, Edge{e.Node, uint16(i)}}] = Value{d.r, v.id, v.gen, uint16(i)}
 		}

@@ -210,6 +210,44 @@ func TestSegmentSecondOrder(t *testing.T) {
 	}
 }
 
+// TestInsideSegment: a value within a segment has the gradient of what a first gradient has computed again of it, once for each time that it is
+// asked for; and what a segment compares cuts a path as it does outside.
+func TestInsideSegment(t *testing.T) {
+	f := func(segment bool) []tensor.Tensor {
+		r := NewRecorder()
+		x := r.Input("x", ramp(1, 5), -1)
+		var h, y Value
+		g := func() { h = x.Mul(x); y = h.Exp().Mul(x) }
+		if segment {
+			r.Segment(g)
+		} else {
+			g()
+		}
+		dx := r.Grad(y.Sum(), Value{}, x)[0]
+		return eval(t, r, r.Grad(dx.Tanh().Sum(), Value{}, h, x, h)...)
+	}
+	got, want := f(true), f(false)
+	for i := range want {
+		if near(got[i], want[i], 1e-14) != nil {
+			t.Errorf("gradient %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+	for _, segment := range []bool{false, true} {
+		r := NewRecorder()
+		x, c := r.Input("x", ramp(1, 5), -1), r.Input("c", ramp(2, 5), -1)
+		var y Value
+		g := func() { y = x.Mul(c.Greater(x).Cast(tensor.F64)) }
+		if segment {
+			r.Segment(g)
+		} else {
+			g()
+		}
+		dx := r.Grad(y.Sum(), Value{}, x)[0]
+		r.Grad(dx.Sum(), Value{}, c)
+		fails(t, r.Err(), ErrNotDifferentiable, "input c", "cut by greater")
+	}
+}
+
 // TestRule: what a rule sees, and that it may leave out what is not needed.
 func TestRule(t *testing.T) {
 	r := NewRecorder()

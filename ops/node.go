@@ -15,6 +15,7 @@ type Node struct {
 	Out []tensor.Spec
 	Env *Env
 	pcs []uintptr // call site, as a stack
+	of  uint32    // 1 + the position of the node of a segment that this one computes again; 0 for others
 
 	next, alt *Node // first continuation of this prefix, and the next alternative to this node
 	grads     []*gradMemo

@@ -239,12 +239,21 @@ func (r *Recorder) record(op Op, in []Edge) (v Value) {
 	return r.advance(n)
 }
 
-// recordBoxed is Apply for an op that is boxed already: a copy of a recorded node.
+// recordBoxed is Apply for an op that is boxed already.
 func (r *Recorder) recordBoxed(op Op, in []Value) Value {
 	if r.err != nil {
 		return r.poison()
 	}
 	return miss(r, op, in)
+}
+
+// again records node i once more, on other inputs.
+func (r *Recorder) again(i uint32, in []Value) Value {
+	v := r.recordBoxed(r.path[i].Op, in)
+	if r.err == nil {
+		r.path[v.id].of = i + 1
+	}
+	return v
 }
 
 // with runs f in another environment; the closure does not escape.

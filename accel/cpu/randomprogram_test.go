@@ -17,13 +17,17 @@ type program struct {
 	tape   *autograd.Tape
 	dt     tensor.DType // of the floats
 	smooth bool         // functions that round, and no small integers
+	plain  bool         // without checkpointed segments
 	nan    bool         // some numbers are NaN, and no convolution has padding: whether NaN meets it is not settled
 	pooled bool
 	inputs int
+	grads  int
 	vars   []*ops.Variable
-	params []ops.Value // inputs and variables, to differentiate by
-	floats []ops.Value // to go on with
-	others []ops.Value // bools and integers
+	known  map[string]*ops.Variable // of earlier programs, by name and spec; nil if there are none
+	fork   uint64                   // if not 0, the seed of all that comes behind the first operations
+	params []ops.Value              // inputs and variables, to differentiate by
+	floats []ops.Value              // to go on with
+	others []ops.Value              // bools and integers
 	outs   []ops.Value
 }
 
@@ -33,7 +37,13 @@ const maxElements = 6000
 // newProgram records a program.
 func newProgram(seed uint64, dt tensor.DType, smooth bool, tape *autograd.Tape) *program {
 	p := &program{Rand: rand.New(rand.NewPCG(seed, uint64(dt))), tape: tape, dt: dt, smooth: smooth}
-	p.nan = !smooth && p.chance(4)
+	p.record()
+	return p
+}
+
+// record records the program.
+func (p *program) record() {
+	p.nan = !p.smooth && p.chance(4)
 	if p.chance(2) {
 		p.operand(1+p.IntN(3), p.choose(1, 3, 4, 5, 16, 17, 19), 3+p.IntN(6), 3+p.IntN(6))
 	} else {
@@ -47,26 +57,43 @@ func newProgram(seed uint64, dt tensor.DType, smooth bool, tape *autograd.Tape) 
 		}
 		p.operand(dims...)
 	}
-	steps := func() {
-		for range 1 + p.IntN(4) {
-			p.step()
+	for i := range 1 + p.IntN(10) {
+		if i == 2 && p.fork != 0 {
+			p.Rand = rand.New(rand.NewPCG(p.fork, 1))
 		}
-	}
-	for range 1 + p.IntN(10) {
 		switch p.IntN(16) {
 		case 0, 1:
-			p.keep(tape.Checkpoint(func() ops.Value {
-				steps()
-				return p.floats[len(p.floats)-1]
-			}))
+			p.segment()
 		case 2:
-			tape.On("second", steps)
+			p.tape.On("second", p.steps)
 		default:
 			p.step()
 		}
 	}
 	p.finish()
-	return p
+}
+
+// steps are some operations.
+func (p *program) steps() {
+	for range 1 + p.IntN(4) {
+		p.step()
+	}
+}
+
+// segment is operations in a checkpointed segment, and perhaps another segment within.
+func (p *program) segment() {
+	f := func() ops.Value {
+		p.steps()
+		if p.chance(3) {
+			p.segment()
+		}
+		return p.floats[len(p.floats)-1]
+	}
+	if p.plain {
+		p.keep(f())
+	} else {
+		p.keep(p.tape.Checkpoint(f))
+	}
 }
 
 // chance is true once in n times.
@@ -104,7 +131,14 @@ func (p *program) operand(dims ...int) ops.Value {
 	name, t := fmt.Sprint("x", p.inputs), p.fill(p.dt, dims)
 	var v ops.Value
 	if p.chance(2) {
-		w := ops.NewVariable(name, t)
+		key := name + t.Spec().String()
+		w := p.known[key]
+		if w == nil {
+			w = ops.NewVariable(name, t)
+		}
+		if p.known != nil {
+			p.known[key] = w
+		}
 		p.vars = append(p.vars, w)
 		v = p.tape.Var(w)
 	} else {
@@ -591,12 +625,11 @@ func (p *program) finish() {
 	if len(p.others) > 0 && p.chance(2) {
 		p.outs = append(p.outs, p.others[p.IntN(len(p.others))])
 	}
-	grads := 0
 	if p.nan && p.pooled { // of several NaN in a window, the gradient of a ReLU before the pool meets the first only
 		return
 	}
-	for p.chance(2) && grads < 2 && p.tape.Err() == nil {
-		grads++
+	for p.chance(2) && p.grads < 2 && p.tape.Err() == nil {
+		p.grads++
 		loss := p.floats[len(p.floats)-1]
 		if p.chance(2) {
 			loss = loss.Mul(p.partner(loss))
