@@ -364,7 +364,7 @@ func TestRandomSegments(t *testing.T) {
 			segments++
 		}
 	}
-	if segments < *programs/20 {
+	if segments < *programs/60 {
 		t.Errorf("only %d programs of %d computed something again", segments, *programs)
 	}
 }
