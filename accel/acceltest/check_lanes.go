@@ -25,6 +25,9 @@ func (s *suite) lanes() {
 				s.lane(d, ops.BinaryOp{F: f}, x, y)
 			}
 			s.lane(d, ops.ReLUGradOp{}, x, y)
+			for f := ops.Less; f <= ops.NotEqual; f++ {
+				s.lane(d, ops.CompareOp{F: f}, x, y)
+			}
 			rows, columns := oneNaN(n, dt)
 			for f := ops.SumOf; f <= ops.MinOf; f++ {
 				s.lane(d, ops.ReduceOp{F: f, Axes: 2}, rows)
@@ -34,7 +37,28 @@ func (s *suite) lanes() {
 			s.lane(d, ops.SoftmaxOp{Axis: 1}, rows)
 			s.lane(d, ops.SoftmaxOp{Axis: 0}, columns)
 		}
+		for _, from := range tensor.DTypes {
+			x := extremes(n, from)
+			for _, to := range tensor.DTypes {
+				s.lane(d, ops.CastOp{To: to}, x)
+			}
+		}
 	}
+}
+
+// extremes is an array of n numbers, among which those that types hold differently stand at other places for each n.
+func extremes(n int, dt tensor.DType) tensor.Tensor {
+	list := []float64{
+		math.NaN(), math.Inf(1), math.Inf(-1), 3e9, -3e9, math.MaxInt32, math.MinInt32, 1 << 31, 9.3e18, -9.3e18, 300, -1, 255, 256,
+		0.5, -0.5, -0.999, 1.5, 65504, 65520, 1e-8, 1e39, math.Copysign(0, -1), 16777217, 257, 4098, 2049,
+	}
+	x := ramp(n, tensor.SpecOf(dt, n))
+	for i := range n {
+		if i%2 == n%2 || n < 4 {
+			x.Set(i, list[(i/2+n)%len(list)])
+		}
+	}
+	return x
 }
 
 // specials are two arrays of n numbers, among which special values stand at other places for each n.
