@@ -119,6 +119,9 @@ func (r *run) state(ctx context.Context) ([]safetensors.Named, error) {
 func Tensors(ctx context.Context, vars []*ops.Variable) ([]safetensors.Named, error) {
 	named := make([]safetensors.Named, len(vars))
 	for i, v := range vars {
+		if v == nil {
+			return nil, fmt.Errorf("train: variable %d is nil", i)
+		}
 		t, err := v.Value(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)

@@ -12,12 +12,16 @@ import (
 )
 
 // Progress returns a function for Config.Observe that tells people how a run goes: on a terminal by one line that is written over and over,
-// elsewhere by a plain line now and then; and by a line for each epoch. It keeps to plain text if the environment has NO_COLOR.
+// elsewhere by a plain line now and then; and by a line for each epoch. It keeps to plain text if the environment has NO_COLOR. A nil w is told
+// nothing.
 func Progress(w io.Writer) func(Event) {
 	return newProgress(w).observe
 }
 
 func newProgress(w io.Writer) *progress {
+	if w == nil {
+		w = io.Discard
+	}
 	return &progress{w: w, terminal: isTerminal(w), color: os.Getenv("NO_COLOR") == "", start: time.Now()}
 }
 

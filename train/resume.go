@@ -126,7 +126,10 @@ func load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 	}
 	var missing, wrong, extra []string
 	known := map[string]bool{}
-	for _, v := range vars {
+	for i, v := range vars {
+		if v == nil {
+			return fmt.Errorf("cannot be loaded: variable %d is nil", i)
+		}
 		known[v.Name()] = true
 		t, ok := have[v.Name()]
 		switch {
