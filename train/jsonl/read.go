@@ -78,7 +78,9 @@ func parseLine(line []byte) (Entry, error) {
 	if e.Time, err = time.Parse(timeFormat, at); err != nil {
 		return Entry{}, fmt.Errorf(`"time" is %v, not a time such as %s`, all["time"], timeFormat)
 	}
-	e.Time = e.Time.UTC()
+	if e.Time = e.Time.UTC(); e.Time.Year() < 0 || e.Time.Year() > 9999 { // a zone can lead out of the years that four digits hold
+		return Entry{}, fmt.Errorf(`"time" is %v, in UTC a year without four digits`, all["time"])
+	}
 	delete(all, "step")
 	delete(all, "time")
 	for name, v := range all {
