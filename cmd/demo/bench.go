@@ -14,7 +14,7 @@ import (
 )
 
 func benchCommand(ctx context.Context, args []string, out io.Writer) error {
-	f := newFlags("bench", "-workload W [flags]", "Measures a workload: "+strings.Join(workloadNames(), ", ")+".\ngemm-N multiplies two matrices N x N; mlp-B and cnn-B are training steps on a batch of B; relu, add, exp and softmax work on 16 M\nelements; peak is what the machine can do at best. Prints the median of as many runs as fit into the time.")
+	f := newFlags("bench", "-workload W [flags]", "Measures a workload: "+strings.Join(workloadNames(), ", ")+".\ngemm-N multiplies two matrices N x N; mlp-B, cnn-B and resnet18-B are training steps on a batch of B; lstm\nand gpt are such steps too; adamw is one update of 4 M numbers; relu, add, exp, softmax and layernorm work on 16 M numbers; peak is what the machine can do at best. Prints the median of as many runs as fit into the time.")
 	workload := f.String("workload", "", "what to measure")
 	threads := f.Int("threads", 0, "workers; 0 means one for each processor that this process may use")
 	precision := f.String("precision", "f32", "element type: f32, f64, bf16 or f16; peak has f32 only")

@@ -57,7 +57,7 @@ func TestTwoDevices(t *testing.T) {
 
 // TestBench measures small things of each kind.
 func TestBench(t *testing.T) {
-	for workload, unit := range map[string]string{"gemm-32": "gflops", "mlp-8": "gflops", "cnn-2": "gflops"} {
+	for workload, unit := range map[string]string{"gemm-32": "gflops", "mlp-8": "gflops", "cnn-2": "gflops", "resnet18-1": "gflops"} {
 		for _, precision := range []string{"f32", "f64"} {
 			o := demo(t, t.TempDir(), "bench", "-workload", workload, "-threads", "1", "-precision", precision, "-seconds", "0.001", "-json")
 			o.wants(t, 0)

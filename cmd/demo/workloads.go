@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cortado-ml/cortado/autograd"
-	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/optim"
 	"github.com/cortado-ml/cortado/sched"
@@ -23,25 +22,45 @@ type workload struct {
 	unit string  // gflops or gbps
 }
 
-// elementwiseWork works on this many elements.
+// elements is how many numbers the elementwise workloads work on.
 const elements = 16 << 20
 
 var elementwiseWork = map[string]struct {
 	bytes float64 // of an element in f32, read and written
 	f     func(x, y ops.Value) ops.Value
 }{
-	"relu":    {8, func(x, _ ops.Value) ops.Value { return x.ReLU() }},
-	"add":     {12, func(x, y ops.Value) ops.Value { return x.Add(y) }},
-	"exp":     {8, func(x, _ ops.Value) ops.Value { return x.Exp() }},
-	"softmax": {8, func(x, _ ops.Value) ops.Value { return x.Reshape(-1, 1024).Softmax(-1) }},
+	"relu":      {8, func(x, _ ops.Value) ops.Value { return x.ReLU() }},
+	"add":       {12, func(x, y ops.Value) ops.Value { return x.Add(y) }},
+	"exp":       {8, func(x, _ ops.Value) ops.Value { return x.Exp() }},
+	"softmax":   {8, func(x, _ ops.Value) ops.Value { return x.Reshape(-1, 1024).Softmax(-1) }},
+	"layernorm": {8, layerNorm},
+}
+
+// layerNorm normalises rows of 1024; the first rows of y are its scale and bias.
+func layerNorm(x, y ops.Value) ops.Value {
+	return ops.LayerNorm(x.Reshape(-1, 1024), y.Narrow(0, 0, 1024), y.Narrow(0, 1024, 1024), 1, 1e-5)
+}
+
+// sizedWork are the workloads whose name ends in a number: of rows of a matrix, or of samples in a batch.
+var sizedWork = map[string]func(n int, dt tensor.DType, eng *sched.Engine) (workload, error){
+	"gemm":     gemmWork,
+	"mlp":      mlpWork,
+	"cnn":      cnnWork,
+	"resnet18": resnetWork,
+}
+
+// wholeWork are the workloads of one size.
+var wholeWork = map[string]func(dt tensor.DType, eng *sched.Engine) (workload, error){
+	"lstm":  lstmWork,
+	"gpt":   gptWork,
+	"adamw": adamwWork,
 }
 
 func workloadNames() []string {
-	names := []string{"gemm-N", "mlp-B", "cnn-B", "peak"}
-	for name := range elementwiseWork {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := []string{"gemm-N", "mlp-B", "cnn-B", "resnet18-B", "peak"}
+	names = slices.AppendSeq(names, maps.Keys(elementwiseWork))
+	names = slices.AppendSeq(names, maps.Keys(wholeWork))
+	slices.Sort(names)
 	return names
 }
 
@@ -52,33 +71,48 @@ func workloadOf(name string, dt tensor.DType, eng *sched.Engine) (workload, erro
 		run := evaluation(eng, func(t *autograd.Tape) ops.Value { return w.f(t.Var(x), t.Var(y)) })
 		return workload{run, w.bytes / 4 * float64(dt.Size()) * elements, "gbps"}, nil
 	}
+	if make, ok := wholeWork[name]; ok {
+		return make(dt, eng)
+	}
 	kind, number, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 || n > 1<<14 {
+	make, ok := sizedWork[kind]
+	if err != nil || n < 1 || n > 1<<14 || !ok {
 		return workload{}, usage("there is no workload %q: there are %s", name, strings.Join(workloadNames(), ", "))
 	}
-	b := float64(n)
-	switch kind {
-	case "gemm":
-		x, y := ops.NewVariable("x", noise(dt, 1, 1, n, n)), ops.NewVariable("y", noise(dt, 2, 1, n, n))
-		run := evaluation(eng, func(t *autograd.Tape) ops.Value { return t.Var(x).MatMul(t.Var(y)) })
-		return workload{run, 2 * b * b * b, "gflops"}, nil
-	case "mlp":
-		m := layers.Sequential{layers.Linear{Out: 512}, layers.ReLU{}, layers.Linear{Out: 512}, layers.ReLU{}, layers.Linear{Out: 10}}
-		run, err := training(eng, m, noise(dt, 1, 1, n, 784))
-		return workload{run, 2 * b * (3*(784*512+512*512+5120) - 784*512), "gflops"}, err
-	case "cnn":
-		m := layers.Sequential{
-			layers.Conv2D{Out: 32, Kernel: 3, Padding: 1}, layers.ReLU{}, layers.MaxPool2D{Size: 2},
-			layers.Conv2D{Out: 64, Kernel: 3, Padding: 1}, layers.ReLU{}, layers.MaxPool2D{Size: 2},
-			layers.Flatten{}, layers.Linear{Out: 128}, layers.ReLU{}, layers.Linear{Out: 10},
-		}
-		const first = 2 * 9 * 32 * 784
-		const all = first + 2*(288*64*196+3136*128+1280)
-		run, err := training(eng, m, noise(dt, 1, 1, n, 1, 28, 28))
-		return workload{run, b * (3*all - first), "gflops"}, err
+	return make(n, dt, eng)
+}
+
+// gemmWork multiplies two square matrices.
+func gemmWork(n int, dt tensor.DType, eng *sched.Engine) (workload, error) {
+	x, y := ops.NewVariable("x", noise(dt, 1, 1, n, n)), ops.NewVariable("y", noise(dt, 2, 1, n, n))
+	run := evaluation(eng, func(t *autograd.Tape) ops.Value { return t.Var(x).MatMul(t.Var(y)) })
+	return workload{run, 2 * float64(n) * float64(n) * float64(n), "gflops"}, nil
+}
+
+// adamwWork updates four million numbers whose gradients are there.
+func adamwWork(dt tensor.DType, eng *sched.Engine) (workload, error) {
+	const count, side = 4, 1000
+	var params, grads []*ops.Variable
+	for i := range count {
+		params = append(params, ops.NewVariable(fmt.Sprint("p", i), noise(dt, uint32(1+i), 1, side, side)))
+		grads = append(grads, ops.NewVariable(fmt.Sprint("g", i), noise(dt, uint32(9+i), 1, side, side)))
 	}
-	return workload{}, usage("there is no workload %q: there are %s", name, strings.Join(workloadNames(), ", "))
+	tape, opt := autograd.New(eng), &optim.AdamW{LR: 3e-4}
+	run := func(ctx context.Context) error {
+		loss := ops.Zeros(tape.Recorder(), tensor.SpecOf(dt)) // its gradients are grads; it is not computed itself
+		for i, p := range params {
+			loss = loss.Add(tape.Var(p).Mul(tape.Var(grads[i])).Sum())
+		}
+		opt.Update(tape, loss, params...)
+		res, err := tape.Step(ctx)
+		if err != nil {
+			return err
+		}
+		defer res.Release()
+		return res.Wait(ctx)
+	}
+	return workload{run, 7 * float64(dt.Size()) * count * side * side, "gbps"}, nil
 }
 
 // evaluation runs a computation whose result stays on the device.
@@ -92,33 +126,6 @@ func evaluation(eng *sched.Engine, f func(t *autograd.Tape) ops.Value) func(cont
 		defer res.Release()
 		return res.Wait(ctx)
 	}
-}
-
-// training runs a step: forward, cross-entropy, backward, SGD.
-func training(eng *sched.Engine, m layers.Module, x tensor.Tensor) (func(context.Context) error, error) {
-	net, err := layers.Build(m, x.Spec(), 1, x.DType())
-	if err != nil {
-		return nil, err
-	}
-	labels := tensor.New(tensor.SpecOf(tensor.I64, x.Shape().Dim(0)))
-	for i := range labels.Len() {
-		labels.SetInt(i, int64(i*7%10))
-	}
-	tape, opt := autograd.New(eng), &optim.SGD{LR: 0.01}
-	return func(ctx context.Context) error {
-		loss := ops.CrossEntropy(net.Forward(tape, tape.Input("x", x), layers.Train), tape.Input("y", labels))
-		opt.Update(tape, loss, net.Params()...)
-		res, err := tape.Step(ctx, loss)
-		if err != nil {
-			return err
-		}
-		defer res.Release()
-		l, err := res.Float(ctx, 0)
-		if err == nil && (math.IsNaN(l) || math.IsInf(l, 0)) {
-			err = fmt.Errorf("the loss is %v", l)
-		}
-		return err
-	}, nil
 }
 
 // noise is numbers between -scale and scale without a pattern, the same each time.
