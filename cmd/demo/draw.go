@@ -11,26 +11,24 @@ import (
 	"strings"
 
 	"github.com/cortado-ml/cortado/internal/atomicfile"
-	"github.com/cortado-ml/cortado/layers"
-	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
 // widest is the width of the largest image that is drawn: two of them fit beside each other on any terminal.
 const widest = 36
 
-// showSome draws test images of different classes with what the model takes them for, and saves the first one as a picture in the folder,
+// showSome draws test images of different classes with what the model takes them for, and saves the first one as a picture beside the model,
 // whose path it returns, so that predict can be tried. If the images are not small and gray, it does nothing.
-func showSome(ctx context.Context, out io.Writer, eng *sched.Engine, net *layers.Net, set imageSet, folder string) (example string, err error) {
-	x, y := set.test.Specs()
+func (t imageTask) showSome(ctx context.Context, out io.Writer, r result) (example string, err error) {
+	x, y := r.test.Specs()
 	if x.Shape.Dim(0) != 1 || x.Shape.Dim(1) > widest || x.Shape.Dim(2) > widest {
 		return "", nil
 	}
 	var pictures [][]string
 	shown := map[int]bool{}
-	for i := 0; i < set.test.Len() && len(pictures) < 4; i++ {
+	for i := 0; i < r.test.Len() && len(pictures) < 4; i++ {
 		img, target := tensor.New(x), tensor.New(y)
-		if err := set.test.Sample(i, img, target); err != nil {
+		if err := r.test.Sample(i, img, target); err != nil {
 			return "", err
 		}
 		label := int(target.Int(0))
@@ -38,17 +36,17 @@ func showSome(ctx context.Context, out io.Writer, eng *sched.Engine, net *layers
 			continue
 		}
 		shown[label] = true
-		list, err := classify(ctx, eng, net, img)
+		list, err := classify(ctx, r.eng, r.Net, img)
 		if err != nil {
 			return "", err
 		}
-		caption := fmt.Sprintf("%s %.0f %%", className(set.classes, list[0].class), 100*list[0].probability)
+		caption := fmt.Sprintf("%s %.0f %%", className(t.classes, list[0].class), 100*list[0].probability)
 		if list[0].class != label {
-			caption += ", but it is " + className(set.classes, label)
+			caption += ", but it is " + className(t.classes, label)
 		}
 		pictures = append(pictures, append(draw(img), caption))
 		if example == "" {
-			example = filepath.Join(folder, "example.png")
+			example = filepath.Join(filepath.Dir(r.path), "example.png")
 			if err := savePicture(example, img); err != nil {
 				return "", err
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/cortado-ml/cortado/train"
 )
 
-// These are the lines of -json, one object each. The test of a done event and the validation of an epoch hold "accuracy" and "loss".
+// These are the lines of -json, one object each. The test of a done event and the validation of an epoch hold the loss and the task's metrics.
 type (
 	stepEvent struct {
 		Event   string  `json:"event"`
@@ -36,21 +36,26 @@ type (
 		Seconds float64 `json:"seconds"`
 	}
 	doneEvent struct {
-		Event   string     `json:"event"`
-		Model   string     `json:"model"`
-		Steps   int        `json:"steps"`
-		Seconds float64    `json:"seconds"`
-		Test    testResult `json:"test"`
-		File    string     `json:"file"`
-	}
-	testResult struct {
-		Accuracy number `json:"accuracy"`
-		Loss     number `json:"loss"`
+		Event   string            `json:"event"`
+		Model   string            `json:"model"`
+		Steps   int               `json:"steps"`
+		Seconds float64           `json:"seconds"`
+		Test    map[string]number `json:"test"`
+		File    string            `json:"file"`
 	}
 )
 
 // number is null in JSON, which has no word for it, if it is not finite.
 type number float64
+
+// numbers are metrics as JSON has them.
+func numbers(metrics map[string]float64) map[string]number {
+	m := map[string]number{}
+	for name, x := range metrics {
+		m[name] = number(x)
+	}
+	return m
+}
 
 func (n number) MarshalJSON() ([]byte, error) {
 	x := float64(n)
@@ -70,11 +75,7 @@ func jsonEvents(out io.Writer, start time.Time) func(train.Event) {
 		case train.Step:
 			enc.Encode(stepEvent{"step", e.Step, e.Epoch, e.Loss, seconds})
 		case train.Epoch:
-			validation := map[string]number{}
-			for name, x := range e.Validation {
-				validation[name] = number(x)
-			}
-			enc.Encode(epochEvent{"epoch", e.Epoch, e.Step, e.Loss, validation, seconds})
+			enc.Encode(epochEvent{"epoch", e.Epoch, e.Step, e.Loss, numbers(e.Validation), seconds})
 		case train.Saved:
 			enc.Encode(fileEvent{"checkpoint", e.Step, e.Path, "", seconds})
 		case train.Resumed:

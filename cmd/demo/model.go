@@ -2,49 +2,38 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 
-	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/layers"
-	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 	"github.com/cortado-ml/cortado/tensor/safetensors"
 	"github.com/cortado-ml/cortado/train"
 )
 
-// Metadata of a model's file.
+// Metadata of a model's file, beside those of its task.
 const (
-	metaModel   = "cortado.model"
-	metaClasses = "cortado.classes" // their names, as a JSON list
-	metaInput   = "cortado.input"   // the shape of an image, as a JSON list
+	metaKind  = "cortado.kind"
+	metaModel = "cortado.model"
 )
 
-// model is a trained model and what it needs to know of its input.
+// model is a trained model and what it is for.
 type model struct {
-	net     *layers.Net
-	input   tensor.Spec // of one image
-	classes []string
+	task
+	name string
+	net  *layers.Net
 }
 
-// saveModel writes a model with what predict needs to know.
-func saveModel(ctx context.Context, path, name string, set imageSet, net *layers.Net) error {
+// saveModel writes a model with what other commands need to know.
+func saveModel(ctx context.Context, path string, k *kind, name string, t task, net *layers.Net) error {
 	named, err := train.Tensors(ctx, net.State())
 	if err != nil {
 		return err
 	}
-	classes, err := json.Marshal(set.classes)
-	if err != nil {
-		return err
-	}
-	x, _ := set.train.Specs()
-	input, err := json.Marshal(x.Shape.Dims())
-	if err != nil {
-		return err
-	}
-	return safetensors.WriteFile(path, named, map[string]string{metaModel: name, metaClasses: string(classes), metaInput: string(input)})
+	meta := t.metadata()
+	meta[metaKind], meta[metaModel] = k.name, name
+	return safetensors.WriteFile(path, named, meta)
 }
 
 // loadModel reads a file that saveModel has written.
@@ -63,30 +52,23 @@ func loadModel(ctx context.Context, path string) (m model, err error) {
 	return m, nil
 }
 
-// maxInput bounds the numbers of an image, and so the memory that a model asks for before its tensors are looked at.
+// maxInput bounds the numbers of a sample, and so the memory that a model asks for before its tensors are looked at.
 const maxInput = 1 << 20
 
 func readModel(ctx context.Context, f *safetensors.File) (m model, err error) {
 	meta := f.Metadata()
-	r, ok := recipes[meta[metaModel]]
-	if !ok {
-		return m, fmt.Errorf("it is no model of the demo: its metadata name the model %q, and there are %s", meta[metaModel], modelNames())
+	k, r, err := recipeOfFile(meta)
+	if err != nil {
+		return m, err
 	}
 	if err := f.Verify(); err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal([]byte(meta[metaClasses]), &m.classes); err != nil {
-		return m, fmt.Errorf("it is no model of the demo, a checkpoint perhaps: metadata %s: %w", metaClasses, err)
+	if m.task, err = k.restore(meta); err != nil {
+		return m, fmt.Errorf("it is no model of the demo, a checkpoint perhaps: metadata %w", err)
 	}
-	var dims []int
-	if err := json.Unmarshal([]byte(meta[metaInput]), &dims); err != nil {
-		return m, fmt.Errorf("metadata %s: %w", metaInput, err)
-	}
-	m.input = tensor.SpecOf(tensor.F32, dims...)
-	if err := m.input.Check(); err != nil || len(dims) != 3 || m.input.Shape.Size() > maxInput {
-		return m, fmt.Errorf("metadata %s: %v is no shape of an image", metaInput, dims)
-	}
-	if m.net, err = layers.Build(r.build(len(m.classes)), tensor.SpecOf(tensor.F32, append([]int{1}, dims...)...), 0, tensor.F32); err != nil {
+	m.name = meta[metaModel]
+	if m.net, err = build(m.task, r); err != nil {
 		return m, err
 	}
 	named, err := f.Tensors()
@@ -96,16 +78,8 @@ func readModel(ctx context.Context, f *safetensors.File) (m model, err error) {
 	return m, train.Load(ctx, named, m.net.State())
 }
 
-// classify runs a net on one image and gives the probability of each class.
-func classify(ctx context.Context, eng *sched.Engine, net *layers.Net, img tensor.Tensor) ([]guess, error) {
-	batch, err := img.Reshape(append([]int{1}, img.Shape().Dims()...)...)
-	if err != nil {
-		return nil, err
-	}
-	tape := autograd.New(eng)
-	res, err := tape.Eval(ctx, net.Forward(tape, tape.Input("x", batch), layers.Eval).Softmax(-1))
-	if err != nil {
-		return nil, err
-	}
-	return guesses(res[0]), nil
+// build makes the recipe's net for a task.
+func build(t task, r recipe) (*layers.Net, error) {
+	x := t.input()
+	return layers.Build(r.build(t.outputs()), tensor.SpecOf(x.DType, append([]int{1}, x.Shape.Dims()...)...), 0, tensor.F32)
 }

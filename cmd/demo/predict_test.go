@@ -160,7 +160,7 @@ func TestTrainingAndPredict(t *testing.T) {
 		write(t, filepath.Join(folder, "left", fmt.Sprint(i+1, ".jpg")), withExif(encode(t, gray(50, pixels), asJPEG), i+1))
 		write(t, filepath.Join(folder, "right", fmt.Sprint(i+1, ".png")), encode(t, gray(50, pixels), png.Encode))
 	}
-	set, err := openImages(folder)
+	set, err := openImageFiles(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := openImages(source)
+	set, err := openImageFiles(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,11 +277,11 @@ func TestForeignModels(t *testing.T) {
 		"numbers":        {"mlp", `[1]`, `[1,28,28]`, "metadata cortado.classes"},
 		"no input":       {"mlp", `["a"]`, ``, "metadata cortado.input"},
 		"null":           {"mlp", `["a"]`, `null`, "metadata cortado.input"},
-		"rank 2":         {"mlp", `["a"]`, `[28,28]`, "[28 28] is no shape of an image"},
-		"rank 9":         {"mlp", `["a"]`, `[1,1,1,1,1,1,1,1,1]`, "is no shape of an image"},
-		"negative":       {"mlp", `["a"]`, `[1,-28,-28]`, "is no shape of an image"},
-		"overflow":       {"mlp", `["a"]`, `[1,4294967296,4294967296]`, "is no shape of an image"},
-		"enormous":       {"mlp", `["a"]`, `[1,1048576,2]`, "is no shape of an image"},
+		"rank 2":         {"mlp", `["a"]`, `[28,28]`, "[28 28] is no shape of a sample"},
+		"rank 9":         {"mlp", `["a"]`, `[1,1,1,1,1,1,1,1,1]`, "is no shape of a sample"},
+		"negative":       {"mlp", `["a"]`, `[1,-28,-28]`, "is no shape of a sample"},
+		"overflow":       {"mlp", `["a"]`, `[1,4294967296,4294967296]`, "is no shape of a sample"},
+		"enormous":       {"mlp", `["a"]`, `[1,1048576,2]`, "is no shape of a sample"},
 		"zero":           {"cnn", `["a"]`, `[1,0,28]`, "mlp.safetensors: "},
 		"too small":      {"cnn", `["a"]`, `[1,1,1]`, "mlp.safetensors: "},
 		"of other shape": {"mlp", `["a","b"]`, `[1,9,9]`, "mis-shaped: 1.weight is f32[128 784] in the file, f32[128 81] in the model"},
@@ -291,7 +291,7 @@ func TestForeignModels(t *testing.T) {
 			{Name: "1.weight", Tensor: tensor.New(tensor.SpecOf(tensor.F32, 128, 784))}, {Name: "1.bias", Tensor: tensor.New(tensor.SpecOf(tensor.F32, 128))},
 			{Name: "3.weight", Tensor: tensor.New(tensor.SpecOf(tensor.F32, 2, 128))}, {Name: "3.bias", Tensor: tensor.New(tensor.SpecOf(tensor.F32, 2))},
 		}
-		if err := safetensors.WriteFile(path, tensors, map[string]string{metaModel: c.model, metaClasses: c.classes, metaInput: c.input}); err != nil {
+		if err := safetensors.WriteFile(path, tensors, map[string]string{metaKind: "image", metaModel: c.model, metaClasses: c.classes, metaInput: c.input}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := loadModel(t.Context(), path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {

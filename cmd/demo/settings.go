@@ -11,6 +11,7 @@ import (
 // settings are the flags of training. What was left out has the recipe's value.
 type settings struct {
 	recipe
+	kind                      *kind
 	model, data, out, devices string
 	steps, every              int
 	seed                      uint64
@@ -30,10 +31,10 @@ Other commands, each with its own -h:
   demo summary    the layers of a model
   demo bench      how fast this machine is, and this engine on it`)
 	f.StringVar(&s.model, "model", "cnn", "`model` to train: "+modelNames())
-	f.StringVar(&s.data, "data", "fashion", "the images: fashion, or a `folder` with the IDX files of MNIST and its like, or with one folder of\npictures for each class, perhaps below train and test")
+	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test")
 	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model, unless -steps says how long)")
 	f.IntVar(&s.steps, "steps", 0, "batches to train on; with -epochs too, what is over first ends the run")
-	f.IntVar(&s.batch, "batch", 0, "images in a batch (default: as suits the model)")
+	f.IntVar(&s.batch, "batch", 0, "samples in a batch (default: as suits the model)")
 	f.Float64Var(&s.rate, "lr", 0, "learning `rate` (default: as suits the model)")
 	f.StringVar(&s.optimizer, "optimizer", "", "sgd, momentum, adam or adamw (default: as suits the model)")
 	f.StringVar(&s.schedule, "schedule", "", "of the rate: constant, cosine or onecycle (default: as suits the model)")
@@ -65,9 +66,12 @@ Other commands, each with its own -h:
 
 // fill takes from the model's recipe what was left out.
 func (s *settings) fill() error {
-	r, err := recipeOf(s.model)
+	k, r, err := recipeOf(s.model)
 	if err != nil {
 		return err
+	}
+	if s.data == "" {
+		s.data = k.data
 	}
 	if s.epochs != 0 || s.steps != 0 {
 		r.epochs = s.epochs
@@ -84,7 +88,7 @@ func (s *settings) fill() error {
 	if s.schedule != "" {
 		r.schedule = s.schedule
 	}
-	s.recipe = r
+	s.kind, s.recipe = k, r
 	_, err = s.optimize(1) // an unknown name is told before anything is opened
 	return err
 }

@@ -135,7 +135,7 @@ func TestFirstWord(t *testing.T) {
 // TestFirstLoss is that of a guess among ten classes, for each model and several seeds.
 func TestFirstLoss(t *testing.T) {
 	data := idx(t)
-	for model := range recipes {
+	for model := range imageKind.recipes {
 		for _, seed := range []string{"1", "2", "3"} {
 			o := demo(t, t.TempDir(), "-json", "-model", model, "-data", data, "-steps", "1", "-seed", seed)
 			o.wants(t, 0)
@@ -159,7 +159,7 @@ func TestLearns(t *testing.T) {
 // TestProcessors trains both models with several numbers of processors: the losses have the same bits.
 func TestProcessors(t *testing.T) {
 	data := idx(t)
-	for model := range recipes {
+	for model := range imageKind.recipes {
 		var want map[int]uint64
 		for _, env := range [][]string{{"GOMAXPROCS=1"}, {"GOMAXPROCS=2"}, {"GOMAXPROCS=7"}, {"CORTADO_THREADS=5"}} {
 			o := demoIn(t, t.TempDir(), env, "-json", "-model", model, "-data", data, "-batch", "16", "-steps", "9")
@@ -181,7 +181,7 @@ func TestAugmentation(t *testing.T) {
 	o := demo(t, t.TempDir(), "-json", "-data", folder, "-batch", "16", "-steps", "4", "-optimizer", "sgd", "-schedule", "constant", "-lr", "0.1")
 	o.wants(t, 0)
 	want := lossBits(events(t, o.out))
-	set, err := openImages(folder)
+	set, err := openImageFiles(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestAugmentation(t *testing.T) {
 	for _, transform := range []data.Transform{data.FlipHorizontal, nil} {
 		got := map[int]uint64{}
 		_, err := train.Fit(t.Context(), train.Config{
-			Engine: eng, Model: recipes["cnn"].build(len(set.classes)), Loss: ops.CrossEntropy, Optimizer: &optim.SGD{LR: 0.1}, Batch: 16, Steps: 4, Seed: 1, Transform: transform,
+			Engine: eng, Model: imageKind.recipes["cnn"].build(len(set.classes)), Loss: ops.CrossEntropy, Optimizer: &optim.SGD{LR: 0.1}, Batch: 16, Steps: 4, Seed: 1, Transform: transform,
 			Observe: func(e train.Event) {
 				if s, ok := e.(train.Step); ok {
 					got[s.Step] = math.Float64bits(s.Loss)

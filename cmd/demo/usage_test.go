@@ -9,7 +9,7 @@ import (
 func TestHelp(t *testing.T) {
 	flags := map[string][]string{
 		"":        {"-model", "-data", "-epochs", "-steps", "-batch", "-lr", "-optimizer", "-schedule", "-seed", "-out", "-resume", "-checkpoint-every", "-devices", "-json", "predict", "bench"},
-		"predict": {"-model-file", "-invert", "-json", "IMAGE"},
+		"predict": {"-model-file", "-invert", "-json", "FILE"},
 		"devices": {"-json"},
 		"summary": {"-model"},
 		"bench":   {"-workload", "-threads", "-precision", "-seconds", "-json", "-profile", "gemm-N", "peak"},
@@ -61,7 +61,7 @@ func TestUsage(t *testing.T) {
 		{"-lr x", "-lr"},
 		{"-seed -1", "-seed"},
 		{"-seed 1.5", "-seed"},
-		{"-model resnet", `no model "resnet": there are cnn, mlp`},
+		{"-model lenet", `no model "lenet": there are cnn, mlp`},
 		{"-optimizer lion", `no optimizer "lion": there are sgd`},
 		{"-schedule step", `no schedule "step": there are constant`},
 		{"-devices cuda", `no device "cuda": there is cpu`},
@@ -71,7 +71,7 @@ func TestUsage(t *testing.T) {
 		{"-model mlp train", `what is "train"?`},
 		{"train", `no command "train": there are predict`},
 		{"help nosuch", `no command "nosuch"`},
-		{"predict", "which IMAGE?"},
+		{"predict", "which FILE?"},
 		{"predict -nosuch", "-nosuch"},
 		{"predict -model-file", "-model-file"},
 		{"devices cpu", `what is "cpu"?`},

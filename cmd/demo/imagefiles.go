@@ -19,18 +19,18 @@ type imageSet struct {
 	classes     []string
 }
 
-// openImages opens the data that -data names: "fashion", the sample that the program brings along; a folder with the four IDX files of MNIST
-// and its like; or a folder of pictures, one folder for each class, perhaps below "train" and "test".
-func openImages(name string) (s imageSet, err error) {
+// openImageFiles opens "fashion", the sample that the program brings along; a folder with the four IDX files of MNIST and its like; or a folder of
+// pictures, one folder for each class, perhaps below "train" and "test".
+func openImageFiles(name string) (s imageSet, err error) {
 	if name == "fashion" {
 		return openIDX(fashion.Files(), fashion.Classes())
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return s, fmt.Errorf("-data %s: %w", name, errors.Unwrap(err))
+		return s, errors.Unwrap(err)
 	}
 	if !info.IsDir() {
-		return s, fmt.Errorf("-data %s: it is a file: want a folder with IDX files, or with one folder of pictures for each class", name)
+		return s, errors.New("it is a file: want a folder with IDX files, or with one folder of pictures for each class")
 	}
 	files := os.DirFS(name)
 	if list, _ := fs.Glob(files, "*-ubyte*"); len(list) > 0 {
@@ -41,10 +41,7 @@ func openImages(name string) (s imageSet, err error) {
 	if err == nil && len(s.classes) < 2 {
 		err = fmt.Errorf("there is nothing to tell apart: all images are of the class %q", s.classes)
 	}
-	if err != nil {
-		return s, fmt.Errorf("-data %s: %w", name, err)
-	}
-	return s, nil
+	return s, err
 }
 
 func openIDX(files fs.FS, classes []string) (s imageSet, err error) {

@@ -1,0 +1,31 @@
+package main
+
+import "github.com/cortado-ml/cortado/optim"
+
+// scheduleOf is the rate over the steps of a run.
+func scheduleOf(name string, rate float64, steps int) (optim.Schedule, error) {
+	switch name {
+	case "constant":
+		return optim.Constant{LR: rate}, nil
+	case "cosine":
+		return optim.Cosine{LR: rate, Steps: steps}, nil
+	case "onecycle":
+		return optim.OneCycle{Max: rate, Steps: steps}, nil
+	}
+	return nil, usage("there is no schedule %q: there are constant, cosine, onecycle", name)
+}
+
+// optimizerOf is an optimiser with a schedule.
+func optimizerOf(name string, s optim.Schedule) (optim.Optimizer, error) {
+	switch name {
+	case "sgd":
+		return &optim.SGD{Schedule: s}, nil
+	case "momentum":
+		return &optim.SGD{Schedule: s, Momentum: 0.9, Nesterov: true}, nil
+	case "adam":
+		return &optim.Adam{Schedule: s}, nil
+	case "adamw":
+		return &optim.AdamW{Schedule: s}, nil
+	}
+	return nil, usage("there is no optimizer %q: there are sgd, momentum, adam, adamw", name)
+}
