@@ -7,6 +7,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(TakeAlongOp{}, AddAlongOp{})
+
 // TakeAlongOp takes single elements along an axis: (x, idx i32 or i64), where idx has x's dimensions but along the axis. In two
 // dimensions and along axis 1, y[i][j] = x[i][idx[i][j]]. An index outside the axis is an *IndexError.
 type TakeAlongOp struct {

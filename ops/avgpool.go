@@ -7,9 +7,12 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(AvgPool2DOp{}, AvgPool2DGradOp{})
+
 // AvgPool2DOp is the mean of each window of x [n, c, h, w].
 type AvgPool2DOp struct {
 	total
+	strict
 	Size, Stride [2]int // along height and width
 	Pad          [4]int // top, bottom, left, right; less than Size
 	CountPad     bool   // the padding counts, as zeros; otherwise the mean is over what lies in the plane
@@ -99,6 +102,7 @@ func (AvgPool2DOp) Samples() []Sample {
 // AvgPool2DGradOp is the adjoint of AvgPool2DOp over images of height H and width W: it adds to each element of a window its part of dy.
 type AvgPool2DGradOp struct {
 	total
+	strict
 	Size, Stride [2]int
 	Pad          [4]int
 	CountPad     bool

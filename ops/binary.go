@@ -8,6 +8,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(BinaryOp{})
+
 // BinaryFunc names a function of two numbers.
 type BinaryFunc uint8
 

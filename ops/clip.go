@@ -7,6 +7,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(ClipOp{})
+
 // ClipOp brings numbers between two bounds, converted to the type as Cast converts: min(max(x, Lo), Hi). NaN stays NaN, and a bound that is
 // NaN makes all NaN.
 type ClipOp struct {

@@ -15,7 +15,7 @@ const (
 	NotEqual
 )
 
-var compareOps = []Sampled{CompareOp{}, WhereOp{}, CastOp{}, StopGradientOp{}}
+var _ = register(CompareOp{})
 
 var compareNames = [...]string{"less", "less-equal", "greater", "greater-equal", "equal", "not-equal"}
 

@@ -7,9 +7,12 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(ConcatOp{}, SplitOp{})
+
 // ConcatOp joins values one behind the other along an axis.
 type ConcatOp struct {
 	total
+	strict
 	Axis int8
 }
 
@@ -99,6 +102,7 @@ func (ConcatOp) Samples() []Sample {
 // SplitOp cuts its input along an axis into N equal parts, its outputs.
 type SplitOp struct {
 	total
+	strict
 	Axis int8
 	N    int
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var constantOps = []Sampled{FillOp{}, IotaOp{}, OneHotOp{}, BarrierOp{}}
+var _ = register(FillOp{}, OneHotOp{}, BarrierOp{})
 
 // FillOp is a constant: every element is X, converted as tensor.Tensor's Set converts. It has no inputs.
 type FillOp struct {
 	total
+	typed
 	NoGrad
 	Spec tensor.Spec
 	X    Bits

@@ -7,14 +7,16 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// convOps are the convolution and its two adjoints. Each is linear in both inputs, and the gradients of each are among the three.
-var convOps = []Sampled{Conv2DOp{}, Conv2DInputGradOp{}, Conv2DWeightGradOp{}}
+// The convolution and its two adjoints. Each is linear in both inputs, and the gradients of each are among the three.
+
+var _ = register(Conv2DOp{}, Conv2DInputGradOp{}, Conv2DWeightGradOp{})
 
 // Conv2DOp correlates images with kernels: (x [n, c, h, w], weight [out, c/groups, kh, kw]) gives [n, out, oh, ow]. As everywhere in networks
 // the kernel is not flipped. Each group of neighbouring outputs sees its group of channels. The padding adds nothing. A kernel may leave it
 // out or multiply zeros, so what an infinite weight does there is not defined.
 type Conv2DOp struct {
 	total
+	strict
 	Stride   [2]int // along height and width
 	Pad      [4]int // top, bottom, left, right
 	Dilation [2]int // pixels from one row or column of the kernel to the next; 0 means 1
@@ -233,6 +235,7 @@ func batchImages(axis []int) ([]int, BatchKind) {
 // call a transposed convolution.
 type Conv2DInputGradOp struct {
 	total
+	strict
 	Stride   [2]int
 	Pad      [4]int
 	Dilation [2]int
@@ -327,6 +330,7 @@ func (Conv2DInputGradOp) Samples() []Sample {
 // Conv2DWeightGradOp is the gradient of Conv2DOp with respect to kernels of KH by KW: (x, dy).
 type Conv2DWeightGradOp struct {
 	total
+	strict
 	Stride   [2]int
 	Pad      [4]int
 	Dilation [2]int

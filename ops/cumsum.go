@@ -6,6 +6,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(CumsumOp{})
+
 // CumsumOp adds up along an axis: element i of the result is the sum of the elements up to i, or from i on. Integers wrap around.
 type CumsumOp struct {
 	total

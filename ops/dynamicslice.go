@@ -7,6 +7,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(DynamicSliceOp{}, DynamicSliceGradOp{})
+
 // DynamicSliceOp takes a box of the given size whose first corner, starts, is known at run time only: (x, starts i64[rank]). A box that
 // does not lie in x is an *IndexError: it is not moved to where it would fit.
 type DynamicSliceOp struct {

@@ -8,9 +8,6 @@ import (
 
 // What the elementwise families share.
 
-// elementwiseOps are the arithmetic ones: binary.go, unary.go, relugrad.go, scale.go, clip.go.
-var elementwiseOps = []Sampled{BinaryOp{}, UnaryOp{}, ReLUGradOp{}, ScaleOp{}, ShiftOp{}, ClipOp{}}
-
 // nameOf is the name of a function, also of one that there is not: errors name it.
 func nameOf[F ~uint8](names []string, f F) string {
 	if int(f) < len(names) {

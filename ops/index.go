@@ -7,8 +7,9 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// indexOps read and write where integers say: this file, along.go, put.go and topk.go.
-var indexOps = []Sampled{GatherOp{}, ScatterAddOp{}, TakeAlongOp{}, AddAlongOp{}, PutAlongOp{}, TopKOp{}}
+// Operations that read and write where integers say: this file, along.go, put.go and topk.go.
+
+var _ = register(GatherOp{}, ScatterAddOp{})
 
 // GatherOp takes whole slices along an axis: (x, idx i32 or i64 of any shape). The axis is replaced by idx's. An index outside the axis
 // is an *IndexError.

@@ -2,6 +2,8 @@ package ops
 
 import "github.com/cortado-ml/cortado/tensor"
 
+var _ = register(IotaOp{})
+
 // IotaOp is a constant: every element is its position along an axis, converted as Cast converts. It has no inputs.
 type IotaOp struct {
 	total

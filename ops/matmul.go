@@ -7,7 +7,7 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var matmulOps = []Sampled{MatMulOp{}}
+var _ = register(MatMulOp{})
 
 // MatMulOp multiplies the matrices in the last two axes of its operands, each transposed first if its flag says so; the axes before
 // them broadcast. No product is skipped: 0 x NaN is NaN. A sum over nothing is 0.

@@ -7,8 +7,7 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// normOps normalise.
-var normOps = []Sampled{BatchNormOp{}, BatchNormGradOp{}, BatchNormInferOp{}}
+var _ = register(BatchNormOp{}, BatchNormGradOp{}, BatchNormInferOp{})
 
 // BatchNormOp normalises each channel of a training batch: (x [n, c, ...], scale [c], bias [c]) gives
 //
@@ -18,7 +17,8 @@ var normOps = []Sampled{BatchNormOp{}, BatchNormGradOp{}, BatchNormInferOp{}}
 // C. Szegedy, "Batch normalization", 2015.
 type BatchNormOp struct {
 	total
-	Eps Bits
+	mixes // the statistics are those of the whole batch
+	Eps   Bits
 }
 
 // Name is "batch-norm".
@@ -132,9 +132,6 @@ func alongChannels(v Value, s tensor.Shape) Value {
 // Cost is about ten operations for each element, in three passes over x.
 func (BatchNormOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(10, in, out[:1]) }
 
-// Batch refuses: the statistics are those of the whole batch.
-func (BatchNormOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
-
 // Samples normalise rows and images.
 func (BatchNormOp) Samples() []Sample {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -171,6 +168,7 @@ func (BatchNormOp) Samples() []Sample {
 //	dbias = sum dy,  dscale = sum dy z,  dx = scale / sqrt(variance + eps) (dy - (dbias + z dscale) / n)
 type BatchNormGradOp struct {
 	total
+	mixes  // the sums are those of the whole batch
 	NoGrad // its gradient, for second order, is that of its decomposition
 	Eps    Bits
 }
@@ -232,9 +230,6 @@ func (o BatchNormGradOp) Decompose(in []Value) []Value {
 // Cost is about ten operations for each element, in two passes over x and dy.
 func (BatchNormGradOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(10, in, out[:1]) }
 
-// Batch refuses: the sums are those of the whole batch.
-func (BatchNormGradOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
-
 // Samples give the statistics as operands like any.
 func (BatchNormGradOp) Samples() []Sample {
 	o := BatchNormGradOp{Eps: F(1e-5)}
@@ -260,6 +255,7 @@ func (BatchNormGradOp) Samples() []Sample {
 // (x - mean) / sqrt(variance + eps) * scale + bias.
 type BatchNormInferOp struct {
 	total
+	strict
 	NoGrad // its gradient is that of its decomposition
 	Eps    Bits
 }

@@ -99,6 +99,24 @@ func (total) neverFails() {}
 // variable has changed.
 func Fallible(op Op) bool { _, ok := op.(interface{ neverFails() }); return !ok }
 
+// mixes is embedded by operations whose results depend on the whole batch, whatever axis it lies along.
+type mixes struct{ strict }
+
+// Batch refuses.
+func (mixes) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
+
+func (mixes) mixesAll() {}
+
+// strict marks operations that refuse axes along which a batch could be cut: channels and pixels are none. Tests ask the others why.
+type strict struct{}
+
+func (strict) refusesAxes() {}
+
+// typed marks operations whose result in a type is not that in float64, rounded: their attributes name a type, or are rounded to it first.
+type typed struct{}
+
+func (typed) dependsOnType() {}
+
 // ErrNotDifferentiable is the cause when a gradient would have to pass through an operation without one.
 var ErrNotDifferentiable = errors.New("not differentiable")
 

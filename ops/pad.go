@@ -7,9 +7,12 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(PadOp{})
+
 // PadOp puts Lo elements before and Hi elements behind its input along an axis, all X.
 type PadOp struct {
 	total
+	strict
 	Axis   int8
 	Lo, Hi int
 	X      Bits // converted to the type as Cast converts

@@ -7,13 +7,15 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// poolOps reduce the windows of images: this file and avgpool.go.
-var poolOps = []Sampled{MaxPool2DOp{}, MaxPool2DGradOp{}, MaxPool2DGatherOp{}, AvgPool2DOp{}, AvgPool2DGradOp{}}
+// Operations that reduce the windows of images: this file and avgpool.go.
+
+var _ = register(MaxPool2DOp{}, MaxPool2DGradOp{}, MaxPool2DGatherOp{})
 
 // MaxPool2DOp is the maximum of each window of x [n, c, h, w], and, hidden, where in its h*w plane it stands, as i32. The padding is no
 // candidate. A NaN wins; of equal maxima the first in row-major order of the window wins.
 type MaxPool2DOp struct {
 	total
+	strict
 	Size, Stride [2]int // along height and width
 	Pad          [4]int // top, bottom, left, right; less than Size
 }
@@ -162,6 +164,7 @@ func batchPlanes(axis []int, outs int) ([]int, BatchKind) {
 // maximum stood. An index outside the plane, of which the pool makes none, is left out.
 type MaxPool2DGradOp struct {
 	total
+	strict
 	H, W int
 }
 
@@ -254,7 +257,10 @@ func (MaxPool2DGradOp) Samples() []Sample {
 
 // MaxPool2DGatherOp reads images where the maxima of a pool stood: (x, index). It is the adjoint of MaxPool2DGradOp, for second order.
 // An index outside the plane reads 0.
-type MaxPool2DGatherOp struct{ total }
+type MaxPool2DGatherOp struct {
+	total
+	strict
+}
 
 // Name is "max-pool2d gather".
 func (MaxPool2DGatherOp) Name() string { return "max-pool2d gather" }

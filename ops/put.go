@@ -6,6 +6,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(PutAlongOp{})
+
 // PutAlongOp writes single elements along an axis: (x, idx i32 or i64, src) gives x with src where idx says, and idx and src have x's
 // dimensions but along the axis. In two dimensions and along axis 1, y[i][idx[i][j]] = src[i][j]. Of several elements for one place the
 // last one stays. An index outside the axis is an *IndexError.

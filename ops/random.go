@@ -8,10 +8,11 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// randomOps draw numbers. Element i of an operation's random numbers is a pure function of (seed, stream, step, i) by package philox:
+// Operations that draw numbers. Element i of an operation's random numbers is a pure function of (seed, stream, step, i) by package philox:
 // seed and step are the value rng, an i64[2] input of every step; the stream is an attribute that every copy of the node keeps. So
 // eliminating, recomputing and pinning change no bit. Cutting a batch would, which is why their batch rule refuses.
-var randomOps = []Sampled{DropoutOp{}, UniformOp{}, NormalOp{}}
+
+var _ = register(DropoutOp{}, UniformOp{}, NormalOp{})
 
 // draw is the (seed, stream, step) of an operation's numbers.
 type draw struct{ seed, stream, step uint64 }
@@ -34,6 +35,7 @@ func (d draw) normal(i int) float64 {
 // and others, "Dropout", 2014.
 type DropoutOp struct {
 	total
+	mixes  // a shard would draw the numbers of the first
 	P      Bits
 	Stream uint64
 }
@@ -80,9 +82,6 @@ const philoxFLOPs = 20
 // Cost is a random number for each element.
 func (DropoutOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(philoxFLOPs, in, out) }
 
-// Batch refuses: a shard would draw the numbers of the first.
-func (DropoutOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
-
 // Samples drop everything, nothing and some.
 func (DropoutOp) Samples() []Sample {
 	some := DropoutOp{P: F(0.3), Stream: 5}
@@ -111,6 +110,7 @@ func (DropoutOp) Samples() []Sample {
 // reach Hi.
 type UniformOp struct {
 	total
+	mixes  // there is no batch to cut
 	NoGrad // it has no float input
 	Spec   tensor.Spec
 	Lo, Hi Bits
@@ -145,9 +145,6 @@ func (o UniformOp) Ref(out, in []tensor.Tensor) error {
 // Cost is a random number for each element.
 func (UniformOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(philoxFLOPs, in, out) }
 
-// Batch refuses: there is no batch to cut.
-func (UniformOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
-
 // Samples draw few and many.
 func (UniformOp) Samples() []Sample {
 	of := func(dt tensor.DType, dims ...int) UniformOp {
@@ -170,6 +167,7 @@ func (UniformOp) Samples() []Sample {
 // NormalOp draws floats of mean Mean and standard deviation Std: (rng).
 type NormalOp struct {
 	total
+	mixes     // there is no batch to cut
 	NoGrad    // it has no float input
 	Spec      tensor.Spec
 	Mean, Std Bits
@@ -193,9 +191,6 @@ func (o NormalOp) Ref(out, in []tensor.Tensor) error {
 
 // Cost is a random number, a logarithm and a sine for each element.
 func (NormalOp) Cost(in, out []tensor.Spec) Cost { return Elementwise(2*philoxFLOPs, in, out) }
-
-// Batch refuses: there is no batch to cut.
-func (NormalOp) Batch([]tensor.Spec, []int) ([]int, BatchKind) { return nil, Mixes }
 
 // Samples draw few and many.
 func (NormalOp) Samples() []Sample {

@@ -20,7 +20,7 @@ const (
 	MinOf // NaN if any is NaN
 )
 
-var reduceOps = []Sampled{ReduceOp{}, ArgMaxOp{}, CumsumOp{}}
+var _ = register(ReduceOp{}, ArgMaxOp{})
 
 var reduceNames = [...]string{"sum", "mean", "max", "min"}
 

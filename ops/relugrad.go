@@ -6,6 +6,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(ReLUGradOp{})
+
 // ReLUGradOp is the gradient of ReLU from its output y and dy: dy where y > 0, NaN where y is NaN, 0 elsewhere.
 type ReLUGradOp struct{ total }
 

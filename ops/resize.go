@@ -7,7 +7,7 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var resizeOps = []Sampled{ResizeOp{}, ResizeGradOp{}}
+var _ = register(ResizeOp{}, ResizeGradOp{})
 
 // ResizeMode says how the elements between elements are found.
 type ResizeMode uint8

@@ -7,9 +7,12 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(ScaleOp{}, ShiftOp{})
+
 // ScaleOp multiplies by a constant: in f32 and f64 the constant is rounded to the type first.
 type ScaleOp struct {
 	total
+	typed
 	By Bits
 }
 
@@ -79,6 +82,7 @@ func constantSamples(op func(x float64) Op) (rows []Sample) {
 // ShiftOp adds a constant, rounded as ScaleOp's.
 type ShiftOp struct {
 	total
+	typed
 	By Bits
 }
 

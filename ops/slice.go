@@ -7,6 +7,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(SliceOp{}, SliceGradOp{})
+
 // SliceOp takes Size elements along an axis: Start, Start+Step, Start+2*Step and so on. Step may be negative, not 0.
 type SliceOp struct {
 	total

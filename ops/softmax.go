@@ -6,7 +6,7 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var softmaxOps = []Sampled{SoftmaxOp{}, SoftmaxGradOp{}, CrossEntropyOp{}, CrossEntropyGradOp{}}
+var _ = register(SoftmaxOp{}, SoftmaxGradOp{}, CrossEntropyOp{}, CrossEntropyGradOp{})
 
 // SoftmaxOp is exp(x) over its sum along an axis, computed as exp(x - max) so that no finite x overflows. A line that holds NaN or +inf,
 // or nothing but -inf, is NaN, as in PyTorch.

@@ -7,8 +7,9 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// standardizeOps serve normalisation along rows; norm.go has that across a batch.
-var standardizeOps = []Sampled{StandardizeOp{}, StandardizeGradOp{}}
+// Normalisation along rows; norm.go has that across a batch.
+
+var _ = register(StandardizeOp{}, StandardizeGradOp{})
 
 // StandardizeOp brings every line along the last axis to mean 0 and variance 1: y = (x - mean) / sqrt(variance + Eps), with the biased
 // variance. It takes two passes, and keeps the mean in float64, so that a large one costs no digits. Hidden output 1 is 1 /

@@ -8,6 +8,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(TopKOp{})
+
 // TopKOp finds the K largest elements along the last axis, or the smallest: values and i64 indices, in order; of equal elements the one
 // with the lower index comes first. NaN counts as larger than every number, so it comes first among the largest and last among the
 // smallest.

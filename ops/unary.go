@@ -8,6 +8,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(UnaryOp{})
+
 // UnaryFunc names a function of one number.
 type UnaryFunc uint8
 

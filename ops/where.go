@@ -7,6 +7,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = register(WhereOp{}, CastOp{}, StopGradientOp{})
+
 // WhereOp chooses elementwise: a where the condition holds, b elsewhere. All three broadcast. What is not chosen leaves no trace, NaN
 // neither, in the result nor in the gradient.
 type WhereOp struct{ total }
@@ -93,6 +95,7 @@ func Where(cond, a, b Value) Value { return Apply(WhereOp{}, cond, a, b) }
 // and SetInt do.
 type CastOp struct {
 	total
+	typed
 	To tensor.DType
 }
 

@@ -7,6 +7,11 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var (
+	_ = imageKernel[ops.AvgPool2DOp]((*compiler).avgPool, (*compiler).avgPool64)
+	_ = imageKernel[ops.AvgPool2DGradOp]((*compiler).avgPoolGrad, (*compiler).avgPoolGrad64)
+)
+
 // avgPool emits an average-pool.
 func (c *compiler) avgPool(i int) error {
 	n := &c.g.Nodes[i]

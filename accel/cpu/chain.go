@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/cortado-ml/cortado/accel"
@@ -19,16 +20,6 @@ type cluster struct {
 
 // maxCluster bounds the nodes of a chain: their registers stay in the L1 cache.
 const maxCluster = 64
-
-// elementwise reports whether a node may be part of a chain: each element of its output depends on one element of each input.
-func elementwise(op ops.Op) bool {
-	switch op.(type) {
-	case ops.BinaryOp, ops.UnaryOp, ops.ReLUGradOp, ops.ScaleOp, ops.ShiftOp, ops.ClipOp, ops.CompareOp, ops.WhereOp, ops.CastOp,
-		ops.ExpandOp, ops.StopGradientOp, ops.DropoutOp, ops.UniformOp, ops.NormalOp:
-		return true
-	}
-	return false
-}
 
 // join adds an elementwise node to the clusters that make its inputs, which become one.
 func (c *compiler) join(i int) error {
@@ -129,11 +120,8 @@ func (w *chainWriter) write() error {
 		}
 	}
 	for _, i := range w.k.nodes {
-		r, err := w.instruction(&c.g.Nodes[i])
-		if err != nil {
-			return err
-		}
-		w.regs[ops.Edge{Node: uint32(i)}] = r
+		n := &c.g.Nodes[i]
+		w.regs[ops.Edge{Node: uint32(i)}] = instructions[reflect.TypeOf(n.Op)].write(w, n)
 	}
 	return w.emit()
 }
@@ -193,17 +181,6 @@ func (w *chainWriter) rng(e ops.Edge) error {
 	}
 	w.seed[e] = seed
 	return nil
-}
-
-// seeds reports whether input x of a node is seed and step of its random numbers, which are no elements of a chain.
-func seeds(n *accel.Node, x int) bool { return random(n.Op) && x == len(n.In)-1 }
-
-func random(op ops.Op) bool {
-	switch op.(type) {
-	case ops.DropoutOp, ops.UniformOp, ops.NormalOp:
-		return true
-	}
-	return false
 }
 
 // emit compiles the program; values that somebody outside reads become outputs.

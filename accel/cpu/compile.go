@@ -9,6 +9,11 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var (
+	_ = kernelOf[ops.ReshapeOp]((*compiler).reshape)
+	_ = kernelOf[ops.BarrierOp]((*compiler).barrier)
+)
+
 // compiler turns a graph into steps, in one pass over its nodes.
 //
 // Elementwise nodes gather in clusters, and a cluster becomes one step when somebody outside of it asks for a value of it. A value may lie

@@ -1,11 +1,33 @@
 package cpu
 
 import (
+	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
+
+var _ = kernelBy(func(o ops.Conv2DOp, n *accel.Node) emitFunc {
+	if sparse(o) {
+		return byType(n, (*compiler).plainForward, (*compiler).plainForward)
+	}
+	return byType(n, (*compiler).conv, (*compiler).plainForward)
+})
+
+var _ = kernelBy(func(o ops.Conv2DInputGradOp, n *accel.Node) emitFunc {
+	if sparse(o.Conv()) {
+		return byType(n, (*compiler).plainInputGrad, (*compiler).plainInputGrad)
+	}
+	return byType(n, (*compiler).convInputGrad, (*compiler).plainInputGrad)
+})
+
+var _ = kernelBy(func(o ops.Conv2DWeightGradOp, n *accel.Node) emitFunc {
+	if sparse(o.Conv()) {
+		return byType(n, (*compiler).plainWeightGrad, (*compiler).plainWeightGrad)
+	}
+	return byType(n, (*compiler).convWeightGrad, (*compiler).plainWeightGrad)
+})
 
 // convShape is a convolution of x [n, c, h, w] with weights w [o, c, kh, kw].
 func convShape(x, w tensor.Shape, stride [2]int, pad [4]int) conv.Shape {

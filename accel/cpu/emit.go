@@ -2,138 +2,17 @@ package cpu
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/cortado-ml/cortado/accel"
-	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// emitter is what compiles a node, or why nothing does. It is the one switch behind Supports and Compile.
-func (d *Device) emitter(n *accel.Node) (emitFunc, error) {
-	if len(n.Args) != len(n.In) {
-		return nil, fmt.Errorf("cpu: %s has %d inputs and the specs of %d", n.Op.Name(), len(n.In), len(n.Args))
-	}
-	if n.Ref {
-		return (*compiler).reference, nil
-	}
-	if elementwise(n.Op) {
-		return (*compiler).join, nil
-	}
-	if f := kernelOf(n); f != nil {
-		return f, nil
-	}
-	return nil, fmt.Errorf("cpu: %s: %w: there is no kernel for this operation", n.Op.Name(), accel.ErrUnsupported)
-}
-
-// kernelOf is the emitter of a node that is not elementwise, nil if there is none.
-func kernelOf(n *accel.Node) emitFunc {
-	switch o := n.Op.(type) {
-	case ops.FillOp:
-		return (*compiler).constantNode
-	case ops.IotaOp:
-		return (*compiler).iota
-	case ops.ReshapeOp:
-		return (*compiler).reshape
-	case ops.BarrierOp:
-		return (*compiler).barrier
-	case ops.MatMulOp:
-		return (*compiler).matmul
-	case ops.Conv2DOp:
-		if sparse(o) {
-			return byType(n, (*compiler).plainForward, (*compiler).plainForward)
-		}
-		return byType(n, (*compiler).conv, (*compiler).plainForward)
-	case ops.Conv2DInputGradOp:
-		if sparse(o.Conv()) {
-			return byType(n, (*compiler).plainInputGrad, (*compiler).plainInputGrad)
-		}
-		return byType(n, (*compiler).convInputGrad, (*compiler).plainInputGrad)
-	case ops.Conv2DWeightGradOp:
-		if sparse(o.Conv()) {
-			return byType(n, (*compiler).plainWeightGrad, (*compiler).plainWeightGrad)
-		}
-		return byType(n, (*compiler).convWeightGrad, (*compiler).plainWeightGrad)
-	case ops.MaxPool2DOp:
-		if o.Size[0]*o.Size[1] > conv.MaxTaps {
-			return byType(n, (*compiler).wideMaxPool, (*compiler).maxPool64)
-		}
-		return byType(n, (*compiler).maxPool, (*compiler).maxPool64)
-	case ops.MaxPool2DGradOp:
-		return byType(n, (*compiler).maxPoolGrad, (*compiler).maxPoolGradByIndex)
-	case ops.MaxPool2DGatherOp:
-		return (*compiler).maxPoolGather
-	case ops.AvgPool2DOp:
-		return byType(n, (*compiler).avgPool, (*compiler).avgPool64)
-	case ops.AvgPool2DGradOp:
-		return byType(n, (*compiler).avgPoolGrad, (*compiler).avgPoolGrad64)
-	case ops.BatchNormOp:
-		return byType(n, (*compiler).batchNorm, (*compiler).batchNorm64)
-	case ops.BatchNormGradOp:
-		return byType(n, (*compiler).batchNormGrad, (*compiler).batchNormGrad64)
-	case ops.BatchNormInferOp:
-		return byType(n, (*compiler).batchNormInfer, (*compiler).batchNormInfer64)
-	case ops.ReduceOp:
-		return (*compiler).reduce
-	case ops.CumsumOp:
-		return (*compiler).cumsum
-	case ops.StandardizeOp:
-		return (*compiler).standardize
-	case ops.StandardizeGradOp:
-		return (*compiler).standardizeGrad
-	case ops.SoftmaxOp:
-		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
-	case ops.SoftmaxGradOp:
-		return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.SoftmaxGrad) }
-	case ops.TransposeOp:
-		return (*compiler).transpose
-	case ops.SliceOp:
-		return (*compiler).slice
-	case ops.SliceGradOp:
-		return (*compiler).sliceGrad
-	case ops.PadOp:
-		return (*compiler).pad
-	case ops.ConcatOp:
-		return (*compiler).concat
-	case ops.SplitOp:
-		return (*compiler).split
-	case ops.DynamicSliceOp:
-		return (*compiler).dynamicSlice
-	case ops.DynamicSliceGradOp:
-		return (*compiler).dynamicSliceGrad
-	case ops.GatherOp:
-		return (*compiler).gather
-	case ops.ScatterAddOp:
-		return (*compiler).scatterAdd
-	case ops.TakeAlongOp:
-		return (*compiler).takeAlong
-	case ops.AddAlongOp:
-		return (*compiler).addAlong
-	case ops.PutAlongOp:
-		return (*compiler).putAlong
-	case ops.ResizeOp:
-		return (*compiler).resize
-	case ops.ResizeGradOp:
-		return (*compiler).resizeGrad
-	case ops.ArgMaxOp:
-		return (*compiler).argMax
-	case ops.TopKOp:
-		if o.Smallest {
-			return (*compiler).bottomK
-		}
-		return (*compiler).topK
-	case ops.OneHotOp:
-		return (*compiler).oneHot
-	case ops.CrossEntropyOp:
-		return (*compiler).crossEntropy
-	case ops.CrossEntropyGradOp:
-		return (*compiler).crossEntropyGrad
-	}
-	return nil
-}
+var (
+	_ = kernelOf[ops.FillOp]((*compiler).constantNode)
+	_ = kernelOf[ops.IotaOp]((*compiler).iota)
+)
 
 // constantNode remembers a constant; it costs memory only where a kernel wants it there.
 func (c *compiler) constantNode(i int) error {

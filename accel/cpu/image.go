@@ -12,6 +12,11 @@ import (
 // emitFunc emits a node.
 type emitFunc func(c *compiler, i int) error
 
+// imageKernel enters an operation on images: blocked serves float32 and 16-bit floats, plain64 float64.
+func imageKernel[O ops.Op](blocked, plain64 emitFunc) struct{} {
+	return kernelBy(func(_ O, n *accel.Node) emitFunc { return byType(n, blocked, plain64) })
+}
+
 // byType is the emitter of an operation on images: float32 runs blocked, and so do 16-bit floats, which are converted; float64 has plain
 // loops.
 func byType(n *accel.Node, blocked, plain64 emitFunc) emitFunc {

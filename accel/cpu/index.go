@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"cmp"
+	"github.com/cortado-ml/cortado/accel"
 	"slices"
 
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
@@ -9,6 +10,23 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
+
+var (
+	_ = kernelOf[ops.GatherOp]((*compiler).gather)
+	_ = kernelOf[ops.ScatterAddOp]((*compiler).scatterAdd)
+	_ = kernelOf[ops.TakeAlongOp]((*compiler).takeAlong)
+	_ = kernelOf[ops.AddAlongOp]((*compiler).addAlong)
+	_ = kernelOf[ops.PutAlongOp]((*compiler).putAlong)
+	_ = kernelOf[ops.ArgMaxOp]((*compiler).argMax)
+	_ = kernelOf[ops.OneHotOp]((*compiler).oneHot)
+)
+
+var _ = kernelBy(func(o ops.TopKOp, _ *accel.Node) emitFunc {
+	if o.Smallest {
+		return (*compiler).bottomK
+	}
+	return (*compiler).topK
+})
 
 // around splits a shape at an axis: the product of the axes before it, its own size, the product of those behind it.
 func around(s tensor.Shape, axis int8) (outer, n, inner int) {

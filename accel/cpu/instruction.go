@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"fmt"
-
 	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/ops"
@@ -26,47 +24,54 @@ var compareOps = map[ops.CompareFunc]vec.Op{
 	ops.Less: vec.Lt, ops.LessEqual: vec.Le, ops.Greater: vec.Gt, ops.GreaterEqual: vec.Ge, ops.Equal: vec.Eq, ops.NotEqual: vec.Ne,
 }
 
-// instruction writes a node. 16-bit floats are computed in float32, and rounded after every node.
-func (w *chainWriter) instruction(n *accel.Node) (vec.Reg, error) {
-	d := n.Out[0].DType
-	switch o := n.Op.(type) {
-	case ops.BinaryOp:
-		return w.op(d, binaryOps[o.F], n.In...), nil
-	case ops.UnaryOp:
+// Each instruction computes 16-bit floats in float32, and rounds after every node.
+var (
+	_ = elementwise(func(w *chainWriter, o ops.BinaryOp, n *accel.Node) vec.Reg { return w.op(n, binaryOps[o.F]) })
+	_ = elementwise(func(w *chainWriter, o ops.UnaryOp, n *accel.Node) vec.Reg {
 		if o.F == ops.Identity {
-			return w.reg(n.In[0]), nil
+			return w.reg(n.In[0])
 		}
-		return w.op(d, unaryOps[o.F], n.In...), nil
-	case ops.ReLUGradOp:
-		return w.op(d, vec.ReLUGrad, n.In...), nil
-	case ops.ScaleOp:
-		return w.round(d, w.p.Op(vec.Mul, w.float(n.In[0]), w.constant(computed(d), o.By))), nil
-	case ops.ShiftOp:
-		return w.round(d, w.p.Op(vec.Add, w.float(n.In[0]), w.constant(computed(d), o.By))), nil
-	case ops.ClipOp:
+		return w.op(n, unaryOps[o.F])
+	})
+	_ = elementwise(func(w *chainWriter, _ ops.ReLUGradOp, n *accel.Node) vec.Reg { return w.op(n, vec.ReLUGrad) })
+	_ = elementwise(func(w *chainWriter, o ops.ScaleOp, n *accel.Node) vec.Reg {
+		d := n.Out[0].DType
+		return w.round(d, w.p.Op(vec.Mul, w.float(n.In[0]), w.constant(computed(d), o.By)))
+	})
+	_ = elementwise(func(w *chainWriter, o ops.ShiftOp, n *accel.Node) vec.Reg {
+		d := n.Out[0].DType
+		return w.round(d, w.p.Op(vec.Add, w.float(n.In[0]), w.constant(computed(d), o.By)))
+	})
+	_ = elementwise(func(w *chainWriter, o ops.ClipOp, n *accel.Node) vec.Reg {
+		d := n.Out[0].DType
 		lo, hi := w.constant(computed(d), stored(d, o.Lo)), w.constant(computed(d), stored(d, o.Hi))
-		return w.round(d, w.p.Op(vec.Min, w.p.Op(vec.Max, w.float(n.In[0]), lo), hi)), nil
-	case ops.CompareOp:
-		return w.p.Op(compareOps[o.F], w.float(n.In[0]), w.float(n.In[1])), nil
-	case ops.WhereOp:
-		return w.p.Op(vec.Where, w.reg(n.In[0]), w.reg(n.In[1]), w.reg(n.In[2])), nil
-	case ops.CastOp:
-		return w.p.Cast(w.reg(n.In[0]), d), nil
-	case ops.ExpandOp, ops.StopGradientOp:
-		return w.reg(n.In[0]), nil
-	case ops.DropoutOp:
+		return w.round(d, w.p.Op(vec.Min, w.p.Op(vec.Max, w.float(n.In[0]), lo), hi))
+	})
+	_ = elementwise(func(w *chainWriter, o ops.CompareOp, n *accel.Node) vec.Reg {
+		return w.p.Op(compareOps[o.F], w.float(n.In[0]), w.float(n.In[1]))
+	})
+	_ = elementwise(func(w *chainWriter, _ ops.WhereOp, n *accel.Node) vec.Reg {
+		return w.p.Op(vec.Where, w.reg(n.In[0]), w.reg(n.In[1]), w.reg(n.In[2]))
+	})
+	_ = elementwise(func(w *chainWriter, _ ops.CastOp, n *accel.Node) vec.Reg {
+		return w.p.Cast(w.reg(n.In[0]), n.Out[0].DType)
+	})
+	_ = elementwise(func(w *chainWriter, _ ops.ExpandOp, n *accel.Node) vec.Reg { return w.reg(n.In[0]) })
+	_ = elementwise(func(w *chainWriter, _ ops.StopGradientOp, n *accel.Node) vec.Reg { return w.reg(n.In[0]) })
+	_ = random(func(w *chainWriter, o ops.DropoutOp, n *accel.Node) vec.Reg {
 		seed := w.seed[n.In[1]]
 		i := vec.Instr{Op: vec.Dropout, Args: [3]vec.Reg{w.float(n.In[0]), seed[0], seed[1]}, Imm: o.P.Float(), Stream: o.Stream}
-		return w.round(d, w.p.Do(i)), nil
-	case ops.UniformOp:
+		return w.round(n.Out[0].DType, w.p.Do(i))
+	})
+	_ = random(func(w *chainWriter, o ops.UniformOp, n *accel.Node) vec.Reg {
 		u := w.draw(vec.Uniform, n.In[0], o.Stream)
-		return w.affine(d, u, o.Hi.Float()-o.Lo.Float(), o.Lo.Float()), nil
-	case ops.NormalOp:
+		return w.affine(n.Out[0].DType, u, o.Hi.Float()-o.Lo.Float(), o.Lo.Float())
+	})
+	_ = random(func(w *chainWriter, o ops.NormalOp, n *accel.Node) vec.Reg {
 		z := w.draw(vec.Normal, n.In[0], o.Stream)
-		return w.affine(d, z, o.Std.Float(), o.Mean.Float()), nil
-	}
-	return 0, fmt.Errorf("cpu: %s is not elementwise", n.Op.Name())
-}
+		return w.affine(n.Out[0].DType, z, o.Std.Float(), o.Mean.Float())
+	})
+)
 
 // draw is random numbers in float32.
 func (w *chainWriter) draw(op vec.Op, rng ops.Edge, stream uint64) vec.Reg {
@@ -84,13 +89,13 @@ func (w *chainWriter) affine(d tensor.DType, x vec.Reg, by, shift float64) vec.R
 	return w.round(d, w.p.Op(vec.Add, x, w.constant(c, ops.F(shift))))
 }
 
-// op writes an operation whose operands and result have one type.
-func (w *chainWriter) op(d tensor.DType, op vec.Op, in ...ops.Edge) vec.Reg {
+// op writes a node whose operands and result have one type.
+func (w *chainWriter) op(n *accel.Node, op vec.Op) vec.Reg {
 	var args [3]vec.Reg
-	for i, e := range in {
+	for i, e := range n.In {
 		args[i] = w.float(e)
 	}
-	return w.round(d, w.p.Op(op, args[:len(in)]...))
+	return w.round(n.Out[0].DType, w.p.Op(op, args[:len(n.In)]...))
 }
 
 // half reports whether a type is storage only.

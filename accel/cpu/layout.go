@@ -111,7 +111,7 @@ func (c *compiler) blockedChain(k *cluster, inside map[ops.Edge]bool) *blockedCh
 	worth := false
 	for _, i := range k.nodes {
 		n := &c.g.Nodes[i]
-		if n.Out[0].DType != tensor.F32 || random(n.Op) {
+		if n.Out[0].DType != tensor.F32 || drawsRandom(n.Op) {
 			return nil
 		}
 		b.keeps = b.keeps && keepsZero(n.Op)

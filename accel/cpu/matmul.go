@@ -9,6 +9,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = kernelOf[ops.MatMulOp]((*compiler).matmul)
+
 // matmul emits a product, with the bias and the ReLU that follow it where nobody else reads what lies between.
 func (c *compiler) matmul(i int) error {
 	n := &c.g.Nodes[i]

@@ -2,11 +2,24 @@ package cpu
 
 import (
 	"fmt"
+	"github.com/cortado-ml/cortado/accel"
 
 	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"
 )
+
+var (
+	_ = imageKernel[ops.MaxPool2DGradOp]((*compiler).maxPoolGrad, (*compiler).maxPoolGradByIndex)
+	_ = kernelOf[ops.MaxPool2DGatherOp]((*compiler).maxPoolGather)
+)
+
+var _ = kernelBy(func(o ops.MaxPool2DOp, n *accel.Node) emitFunc {
+	if o.Size[0]*o.Size[1] > conv.MaxTaps {
+		return byType(n, (*compiler).wideMaxPool, (*compiler).maxPool64)
+	}
+	return byType(n, (*compiler).maxPool, (*compiler).maxPool64)
+})
 
 // A blocked max-pool keeps which pixel of its window won, in one byte for each value. The operation's own form, the index in the plane, is
 // made from that where somebody other than its gradient reads it.

@@ -9,6 +9,17 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var (
+	_ = kernelOf[ops.TransposeOp]((*compiler).transpose)
+	_ = kernelOf[ops.SliceOp]((*compiler).slice)
+	_ = kernelOf[ops.SliceGradOp]((*compiler).sliceGrad)
+	_ = kernelOf[ops.PadOp]((*compiler).pad)
+	_ = kernelOf[ops.ConcatOp]((*compiler).concat)
+	_ = kernelOf[ops.SplitOp]((*compiler).split)
+	_ = kernelOf[ops.DynamicSliceOp]((*compiler).dynamicSlice)
+	_ = kernelOf[ops.DynamicSliceGradOp]((*compiler).dynamicSliceGrad)
+)
+
 // Movement of data: every one of these is a copy from one layout to another.
 
 // move emits a copy of an array of the shape, from layout src of the value from to layout dst of the value to.

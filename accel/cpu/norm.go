@@ -6,6 +6,12 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 )
 
+var (
+	_ = imageKernel[ops.BatchNormOp]((*compiler).batchNorm, (*compiler).batchNorm64)
+	_ = imageKernel[ops.BatchNormGradOp]((*compiler).batchNormGrad, (*compiler).batchNormGrad64)
+	_ = imageKernel[ops.BatchNormInferOp]((*compiler).batchNormInfer, (*compiler).batchNormInfer64)
+)
+
 // normPlan plans batch-norm of node i, with the ReLU that follows it where nobody else reads what lies between.
 func (c *compiler) normPlan(i int, eps ops.Bits) (p *conv.Norm, nodes []int, last ops.Edge, err error) {
 	n := &c.g.Nodes[i]

@@ -6,6 +6,11 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var (
+	_ = kernelOf[ops.ResizeOp]((*compiler).resize)
+	_ = kernelOf[ops.ResizeGradOp]((*compiler).resizeGrad)
+)
+
 // resize emits a linear map along one axis, by what each element is made of.
 func (c *compiler) resize(i int) error {
 	n := &c.g.Nodes[i]

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/cortado-ml/cortado/accel"
 	"math"
 
 	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
@@ -9,6 +10,20 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
+
+var (
+	_ = kernelOf[ops.ReduceOp]((*compiler).reduce)
+	_ = kernelOf[ops.CrossEntropyOp]((*compiler).crossEntropy)
+	_ = kernelOf[ops.CrossEntropyGradOp]((*compiler).crossEntropyGrad)
+)
+
+var _ = kernelBy(func(o ops.SoftmaxOp, _ *accel.Node) emitFunc {
+	return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.Softmax) }
+})
+
+var _ = kernelBy(func(o ops.SoftmaxGradOp, _ *accel.Node) emitFunc {
+	return func(c *compiler, i int) error { return c.softmax(i, o.Axis, vec.SoftmaxGrad) }
+})
 
 // noLabel is a label that no sample has: all count.
 const noLabel = math.MinInt64

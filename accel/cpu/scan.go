@@ -6,6 +6,8 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var _ = kernelOf[ops.CumsumOp]((*compiler).cumsum)
+
 // cumsum emits running sums along an axis.
 func (c *compiler) cumsum(i int) error {
 	n := &c.g.Nodes[i]

@@ -8,6 +8,11 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
+var (
+	_ = kernelOf[ops.StandardizeOp]((*compiler).standardize)
+	_ = kernelOf[ops.StandardizeGradOp]((*compiler).standardizeGrad)
+)
+
 // standardize emits rows of mean 0 and variance 1.
 func (c *compiler) standardize(i int) error {
 	n := &c.g.Nodes[i]
