@@ -137,6 +137,7 @@ func (e *Engine) bind(ctx context.Context, g *ops.Graph) (*binding, error) {
 			}
 			return nil, err
 		}
+		b.places = placesOf(b.origin)
 		if why != "" {
 			e.Log.Info("sched: compiled again", "differs", why)
 		}

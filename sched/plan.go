@@ -18,6 +18,7 @@ type Plan struct {
 	pieces  []*piece
 	slots   []slot       // values that cross pieces
 	writes  map[int]bool // parameters that are assigned
+	places  []string     // per canonical node, where the recording that was compiled had it
 	used    uint64       // the engine's clock at the last use
 	evicted bool
 }
