@@ -45,15 +45,25 @@ func (o *Adam) Init(params ...*ops.Variable) { o.init(adamMoments, params) }
 // Init makes the state of new parameters.
 func (o *AdamW) Init(params ...*ops.Variable) { o.init(adamMoments, params) }
 
-// Update records one update.
+// Update records one update by the gradient of the loss.
 func (o *Adam) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
-	o.adam(t, loss, params, "Adam", o.Schedule, moments{lr: o.LR, beta1: o.Beta1, beta2: o.Beta2, eps: o.Eps, decay: o.WeightDecay})
+	o.update(o, t, loss, params)
 }
 
-// Update records one update.
+// Update records one update by the gradient of the loss.
 func (o *AdamW) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
+	o.update(o, t, loss, params)
+}
+
+// Apply records one update by gradients.
+func (o *Adam) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value) {
+	o.adam(t, "Adam", params, grads, o.Schedule, moments{lr: o.LR, beta1: o.Beta1, beta2: o.Beta2, eps: o.Eps, decay: o.WeightDecay})
+}
+
+// Apply records one update by gradients.
+func (o *AdamW) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value) {
 	decay := orDefault(o.WeightDecay, 0.01)
-	o.adam(t, loss, params, "AdamW", o.Schedule, moments{lr: o.LR, beta1: o.Beta1, beta2: o.Beta2, eps: o.Eps, decay: decay, decoupled: true})
+	o.adam(t, "AdamW", params, grads, o.Schedule, moments{lr: o.LR, beta1: o.Beta1, beta2: o.Beta2, eps: o.Eps, decay: decay, decoupled: true})
 }
 
 // moments are the hyper-parameters of both.
@@ -62,13 +72,13 @@ type moments struct {
 	decoupled                    bool
 }
 
-func (s *state) adam(t *autograd.Tape, loss ops.Value, params []*ops.Variable, name string, sched Schedule, h moments) {
+func (s *state) adam(t *autograd.Tape, name string, params []*ops.Variable, grads []ops.Value, sched Schedule, h moments) {
 	s.init(adamMoments, params)
 	h.beta1, h.beta2, h.eps = orDefault(h.beta1, 0.9), orDefault(h.beta2, 0.999), orDefault(h.eps, 1e-8)
 	n := s.before(t)
 	lr, err := rate(h.lr, 1e-3, sched, n)
 	inf := math.Inf(1)
-	if err = first(err, present(params), within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1),
+	if err = first(err, paired(params, grads), within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1),
 		within("Eps", h.eps, 0, inf), within("WeightDecay", h.decay, 0, inf)); err != nil {
 		fail(t, name, err)
 		return
@@ -76,7 +86,7 @@ func (s *state) adam(t *autograd.Tape, loss ops.Value, params []*ops.Variable, n
 	step := number{name: "step size", x: lr / (1 - math.Pow(h.beta1, float64(n+1)))}
 	root := number{name: "correction", x: 1 / math.Sqrt(1-math.Pow(h.beta2, float64(n+1)))}
 	keep := number{name: "decay", x: 1 - lr*h.decay}
-	s.each(t, loss, params, func(k *slot, p, g ops.Value) ops.Value {
+	s.each(t, name, params, grads, func(k *slot, p, g ops.Value) ops.Value {
 		switch {
 		case h.decay == 0:
 		case h.decoupled:

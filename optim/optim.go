@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// Optimizer is what a training loop needs of SGD, Adam, AdamW and their like.
+// Optimizer is what a training loop needs of SGD, Adam, AdamW and their like. Update is all that a simple loop calls. One that handles the
+// gradients itself, since it sums them over several batches, takes the gradients of Loss and gives them to Apply:
+//
+//	grads := t.Grad(opt.Loss(t, loss), t.Var(w), t.Var(b))
+//	opt.Apply(t, []*ops.Variable{w, b}, grads)
 type Optimizer interface {
 	// Init makes the state of the parameters that have none yet, so that a checkpoint can be loaded into it. Update does so by itself.
 	Init(params ...*ops.Variable)
@@ -20,8 +25,45 @@ type Optimizer interface {
 	// loss does not depend on has gradient 0. Mistakes in the optimiser's fields are errors of the step.
 	Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable)
 
+	// Loss is what the gradients that Apply is given are those of: the loss itself, but where an optimiser scales it.
+	Loss(t *autograd.Tape, loss ops.Value) ops.Value
+
+	// Apply records one update of the parameters by gradients in the same order: of the parameter's shape and any float type, so that the
+	// gradients of 16-bit parameters may have been summed in float32. A parameter given twice is an error.
+	Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value)
+
 	// State is all variables that the optimiser keeps, the number of updates first, then in the order of the parameters.
 	State() []*ops.Variable
+}
+
+// gradients is scratch for Update, which every optimiser embeds.
+type gradients struct {
+	seen   map[*ops.Variable]bool
+	params []*ops.Variable
+	wrt    []ops.Value
+}
+
+// Loss is the loss itself.
+func (*gradients) Loss(_ *autograd.Tape, loss ops.Value) ops.Value { return loss }
+
+// update is Update by way of Loss and Apply.
+func (s *gradients) update(o Optimizer, t *autograd.Tape, loss ops.Value, params []*ops.Variable) {
+	if present(params) != nil {
+		o.Apply(t, slices.Clone(params), nil) // which says so. The clone lets the caller's list stay off the heap
+		return
+	}
+	if s.seen == nil {
+		s.seen = map[*ops.Variable]bool{}
+	}
+	clear(s.seen)
+	s.params, s.wrt = s.params[:0], s.wrt[:0]
+	for _, p := range params {
+		if !s.seen[p] {
+			s.seen[p] = true
+			s.params, s.wrt = append(s.params, p), append(s.wrt, t.Var(p))
+		}
+	}
+	o.Apply(t, s.params, t.Grad(o.Loss(t, loss), s.wrt...))
 }
 
 // state is what an optimiser keeps.
@@ -35,9 +77,8 @@ type state struct {
 	step    int64
 	counted ops.Value // count's next value in that recording
 
-	marks uint64 // counts calls of each; the rest is scratch of the present one
-	used  []*slot
-	wrt   []ops.Value
+	marks uint64 // counts calls of each
+	gradients
 }
 
 // slot is the state of one parameter.
@@ -80,26 +121,38 @@ func work(d tensor.DType) tensor.DType {
 
 // each records an update: f makes the next value of a parameter p with gradient g, both in the working type, and assigns its moments. The
 // state is there already.
-func (s *state) each(t *autograd.Tape, loss ops.Value, params []*ops.Variable, f func(k *slot, p, g ops.Value) ops.Value) {
+func (s *state) each(t *autograd.Tape, name string, params []*ops.Variable, grads []ops.Value, f func(k *slot, p, g ops.Value) ops.Value) {
 	s.marks++
-	s.used, s.wrt = s.used[:0], s.wrt[:0]
-	for _, p := range params {
-		if k := s.slots[p]; k.mark != s.marks {
-			k.mark = s.marks
-			s.used, s.wrt = append(s.used, k), append(s.wrt, t.Var(p))
-		}
-	}
-	grads := t.Grad(loss, s.wrt...)
 	t.Scope("optim", func() {
-		for i, k := range s.used {
-			d := k.param.Spec().DType
-			t.Assign(k.param, f(k, s.wrt[i].Cast(work(d)), grads[i].Cast(work(d))).Cast(d))
+		for i, v := range params {
+			k := s.slots[v]
+			if err := k.accept(s.marks, grads[i]); err != nil {
+				fail(t, name, err)
+				return
+			}
+			d := v.Spec().DType
+			t.Assign(v, f(k, t.Var(v).Cast(work(d)), grads[i].Cast(work(d))).Cast(d))
 		}
 		if t.Var(s.count) != s.counted { // the first update in this recording
 			s.counted = t.Var(s.count).Add(ops.Full(t.Recorder(), s.count.Spec(), 1))
 			t.Assign(s.count, s.counted)
 		}
 	})
+}
+
+// accept checks a gradient of the parameter, and that the present call has not met the parameter before.
+func (k *slot) accept(mark uint64, g ops.Value) error {
+	name, spec := k.param.Name(), k.param.Spec()
+	switch {
+	case k.mark == mark:
+		return fmt.Errorf("parameter %s is given twice", name)
+	case !spec.DType.Float():
+		return fmt.Errorf("parameter %s is %v: %w", name, spec, ops.ErrNotDifferentiable)
+	case g.Shape() != spec.Shape || !g.DType().Float():
+		return fmt.Errorf("parameter %s is %v, and its gradient %v", name, spec, g.Spec())
+	}
+	k.mark = mark
+	return nil
 }
 
 // number is a number that changes from step to step: a scalar of the recording in each type that asks for it.
@@ -193,6 +246,17 @@ func present(params []*ops.Variable) error {
 		if p == nil {
 			return fmt.Errorf("parameter %d is nil", i)
 		}
+	}
+	return nil
+}
+
+// paired wants parameters that are there, and a gradient for each.
+func paired(params []*ops.Variable, grads []ops.Value) error {
+	if err := present(params); err != nil {
+		return err
+	}
+	if len(grads) != len(params) {
+		return fmt.Errorf("there are %d gradients for %d parameters", len(grads), len(params))
 	}
 	return nil
 }

@@ -34,19 +34,24 @@ func (o *SGD) Init(params ...*ops.Variable) {
 	}
 }
 
-// Update records one update.
+// Update records one update by the gradient of the loss.
 func (o *SGD) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
+	o.update(o, t, loss, params)
+}
+
+// Apply records one update by gradients.
+func (o *SGD) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value) {
 	o.Init(params...)
 	lr, err := rate(o.LR, 1e-3, o.Schedule, o.before(t))
 	if o.Nesterov && o.Momentum == 0 && err == nil {
 		err = errors.New("Nesterov wants Momentum")
 	}
-	if err = first(err, present(params), within("Momentum", o.Momentum, 0, 1), within("WeightDecay", o.WeightDecay, 0, math.Inf(1))); err != nil {
+	if err = first(err, paired(params, grads), within("Momentum", o.Momentum, 0, 1), within("WeightDecay", o.WeightDecay, 0, math.Inf(1))); err != nil {
 		fail(t, "SGD", err)
 		return
 	}
 	step := number{name: "rate", x: lr}
-	o.each(t, loss, params, func(k *slot, p, g ops.Value) ops.Value {
+	o.each(t, "SGD", params, grads, func(k *slot, p, g ops.Value) ops.Value {
 		if o.WeightDecay != 0 {
 			g = g.Add(p.Scale(o.WeightDecay))
 		}
