@@ -197,6 +197,9 @@ func (o ExpandOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := checkCount(1, in); err != nil {
 		return nil, err
 	}
+	if err := o.To.Check(); err != nil {
+		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("does not expand: %v", err), In: in}
+	}
 	if s, ok := tensor.Broadcast(in[0].Shape, o.To); !ok || s != o.To {
 		return nil, &tensor.ShapeError{Msg: fmt.Sprintf("does not expand to %v: each axis, counted from the end, must be equal or 1", o.To), In: in}
 	}
@@ -251,7 +254,7 @@ func (ExpandOp) Samples() []Sample {
 		{Name: "unequal", Op: to(2, 4), In: []tensor.Tensor{ramp(1, 2, 3)}, Refused: "does not expand to [2 4]"},
 		{Name: "fewer axes", Op: to(3), In: []tensor.Tensor{ramp(1, 1, 3)}, Refused: "does not expand to [3]"},
 		{Name: "to size 1", Op: to(1), In: []tensor.Tensor{ramp(1, 3)}, Refused: "does not expand to [1]"},
-		{Name: "negative", Op: to(-1), In: []tensor.Tensor{ramp(1, 1)}, Refused: "does not expand to [invalid]"},
+		{Name: "negative", Op: to(-1), In: []tensor.Tensor{ramp(1, 1)}, Refused: "invalid shape"},
 	}
 }
 

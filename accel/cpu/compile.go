@@ -58,6 +58,9 @@ func (d *Device) Compile(ctx context.Context, g *accel.Graph) (accel.Program, er
 		plain: map[ops.Edge]*value{}, blocked: map[ops.Edge]*value{}, winners: map[ops.Edge]*value{}, consts: map[ops.Edge]ops.FillOp{},
 		cluster: map[ops.Edge]*cluster{}, masks: map[uint32]int{},
 	}
+	if err := c.fitValues(); err != nil {
+		return nil, err
+	}
 	for i := range g.Nodes {
 		for _, e := range g.Nodes[i].In {
 			c.users[e] = append(c.users[e], i)
@@ -92,6 +95,9 @@ func (d *Device) Compile(ctx context.Context, g *accel.Graph) (accel.Program, er
 	}
 	c.donate()
 	c.layOut()
+	if err := c.fitProgram(); err != nil {
+		return nil, err
+	}
 	return c.p, nil
 }
 

@@ -18,3 +18,6 @@ func (d *Device) Spoil() {
 		}
 	}
 }
+
+// SetMemory makes a device believe in so many bytes.
+func SetMemory(d *Device, bytes int64) { d.bytes = bytes }

@@ -90,7 +90,7 @@ func Open(opts ...Option) (*Device, error) {
 	if c.id == "" {
 		c.id = fmt.Sprint("cpu:", numbers.Add(1)-1)
 	}
-	return &Device{id: c.id, level: c.level, pool: work.New(c.threads), spare: map[int][]*block{}, log: slog.New(slog.DiscardHandler)}, nil
+	return &Device{id: c.id, level: c.level, pool: work.New(c.threads), bytes: work.Memory(), spare: map[int][]*block{}, log: slog.New(slog.DiscardHandler)}, nil
 }
 
 // Device is the processor. It runs synchronously: a Run that has returned has finished.
@@ -98,6 +98,7 @@ type Device struct {
 	id    string
 	level isa.Level
 	pool  *work.Pool
+	bytes int64 // of memory; 0 if that is not known
 	log   *slog.Logger
 
 	mu     sync.Mutex // one run at a time
@@ -113,7 +114,7 @@ func (d *Device) ID() string { return d.id }
 
 // Info describes the processor.
 func (d *Device) Info() accel.Info {
-	return accel.Info{Name: cpuid.CPU.BrandName, ISA: d.level.String(), Threads: d.pool.Threads()}
+	return accel.Info{Name: cpuid.CPU.BrandName, ISA: d.level.String(), Threads: d.pool.Threads(), Memory: d.bytes}
 }
 
 // RunsReference marks that a node without a kernel can run here by its reference.

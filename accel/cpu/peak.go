@@ -1,8 +1,11 @@
 package cpu
 
 import (
+	"context"
+	"fmt"
 	"time"
 
+	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/limit"
 )
 
@@ -14,10 +17,16 @@ type Peak struct {
 	Triad, TriadStream, Map, MapStream float64
 }
 
-// Peak measures for about that long.
-func (d *Device) Peak(t time.Duration) Peak {
+// Peak measures for about that long, or until ctx is done.
+func (d *Device) Peak(ctx context.Context, t time.Duration) (Peak, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r := limit.Measure(d.pool, d.level, t)
-	return Peak{r.FMA, r.LoadedFMA, r.Triad, r.TriadStream, r.Map, r.MapStream}
+	if d.closed {
+		return Peak{}, fmt.Errorf("cpu: %s: %w", d.id, accel.ErrClosed)
+	}
+	r, err := limit.Measure(ctx, d.pool, d.level, t)
+	if err != nil {
+		return Peak{}, fmt.Errorf("cpu: %s: measuring: %w", d.id, err)
+	}
+	return Peak{r.FMA, r.LoadedFMA, r.Triad, r.TriadStream, r.Map, r.MapStream}, nil
 }

@@ -40,7 +40,7 @@ func benchCommand(ctx context.Context, args []string, out io.Writer) error {
 		return usage("-workload peak has neither -profile nor another -precision than f32")
 	}
 	if *workload == "peak" {
-		return peak(*threads, *seconds, *asJSON, out)
+		return peak(ctx, *threads, *seconds, *asJSON, out)
 	}
 	eng, closeAll, err := openEngine("cpu", *threads)
 	if err != nil {
@@ -111,7 +111,7 @@ func measure(ctx context.Context, f func(context.Context) error, seconds float64
 }
 
 // peak prints what the machine can do.
-func peak(threads int, seconds float64, asJSON bool, out io.Writer) error {
+func peak(ctx context.Context, threads int, seconds float64, asJSON bool, out io.Writer) error {
 	var opts []cpu.Option
 	if threads > 0 {
 		opts = append(opts, cpu.Threads(threads))
@@ -121,7 +121,11 @@ func peak(threads int, seconds float64, asJSON bool, out io.Writer) error {
 		return err
 	}
 	defer d.Close()
-	p, info := d.Peak(time.Duration(seconds*float64(time.Second))), d.Info()
+	info := d.Info()
+	p, err := d.Peak(ctx, time.Duration(seconds*float64(time.Second)))
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		return json.NewEncoder(out).Encode(map[string]any{
 			"workload": "peak", "threads": info.Threads, "isa": info.ISA, "cpu": info.Name, "seconds": seconds,

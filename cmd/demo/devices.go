@@ -56,6 +56,7 @@ type deviceLine struct {
 	ISA       string   `json:"isa"`
 	Levels    []string `json:"levels"` // that it has; isa is the one in use
 	Threads   int      `json:"threads"`
+	Memory    int64    `json:"memory"` // in bytes; 0 if that is not known
 	Simulated bool     `json:"simulated"`
 }
 
@@ -72,12 +73,12 @@ func devicesCommand(_ context.Context, args []string, out io.Writer) error {
 	defer closeAll()
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if !*asJSON {
-		fmt.Fprintln(w, "device\tname\tinstructions\tthreads\tkind")
+		fmt.Fprintln(w, "device\tname\tinstructions\tthreads\tmemory\tkind")
 	}
 	for _, d := range eng.Devices() {
 		info := d.Info()
 		if *asJSON {
-			if err := json.NewEncoder(out).Encode(deviceLine{d.ID(), info.Name, info.ISA, cpu.Levels(), info.Threads, info.Simulated}); err != nil {
+			if err := json.NewEncoder(out).Encode(deviceLine{d.ID(), info.Name, info.ISA, cpu.Levels(), info.Threads, info.Memory, info.Simulated}); err != nil {
 				return err
 			}
 			continue
@@ -86,7 +87,11 @@ func devicesCommand(_ context.Context, args []string, out io.Writer) error {
 		if info.Simulated {
 			kind = "simulated"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s (it has %s)\t%d\t%s\n", d.ID(), info.Name, info.ISA, strings.Join(cpu.Levels(), ", "), info.Threads, kind)
+		memory := "unknown"
+		if info.Memory > 0 {
+			memory = fmt.Sprintf("%.1f GB", float64(info.Memory)/1e9)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s (it has %s)\t%d\t%s\t%s\n", d.ID(), info.Name, info.ISA, strings.Join(cpu.Levels(), ", "), info.Threads, memory, kind)
 	}
 	return w.Flush()
 }

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"slices"
 	"time"
 	"unsafe"
@@ -31,12 +32,12 @@ const (
 
 // Measure runs every probe in turn for about the duration in total, but each at least
 // three times. It takes 192 MiB of memory. A level above that of the processor is not allowed.
-func Measure(pool *work.Pool, level isa.Level, d time.Duration) Report {
-	return measure(pool, level, d, arrayLen)
+func Measure(ctx context.Context, pool *work.Pool, level isa.Level, d time.Duration) (Report, error) {
+	return measure(ctx, pool, level, d, arrayLen)
 }
 
 // measure is Measure with arrays of n values.
-func measure(pool *work.Pool, level isa.Level, d time.Duration, n int) Report {
+func measure(ctx context.Context, pool *work.Pool, level isa.Level, d time.Duration, n int) (Report, error) {
 	k := kernelsOf(level)
 	r := Report{Level: level, Threads: pool.Threads()}
 	a, b, c := aligned(n), aligned(n), aligned(n)
@@ -58,6 +59,9 @@ func measure(pool *work.Pool, level isa.Level, d time.Duration, n int) Report {
 	}
 	rates := make([][]float64, len(probes))
 	for start := time.Now(); time.Since(start) < d || len(rates[0]) < 3; {
+		if ctx.Err() != nil {
+			return Report{}, context.Cause(ctx)
+		}
 		for i := range probes {
 			p := &probes[i]
 			p.parts, p.unit = pool.Threads(), k.unit
@@ -71,7 +75,7 @@ func measure(pool *work.Pool, level isa.Level, d time.Duration, n int) Report {
 		slices.Sort(x)
 		*probes[i].result = x[len(x)/2]
 	}
-	return r
+	return r, nil
 }
 
 // FMA runs the two FMA probes once, which takes about a millisecond, and returns GFLOP/s.

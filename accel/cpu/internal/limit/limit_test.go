@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -12,9 +14,14 @@ import (
 func TestMeasure(t *testing.T) {
 	for _, level := range isa.Available() {
 		pool := work.New(2)
-		r := measure(pool, level, time.Nanosecond, 1<<16)
+		r, err := measure(t.Context(), pool, level, time.Nanosecond, 1<<16)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := measure(ended, pool, level, time.Hour, 1<<16); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
 		pool.Close()
-		if r.Level != level || r.Threads != 2 {
+		if err != nil || r.Level != level || r.Threads != 2 {
 			t.Errorf("%+v is not about 2 threads at %v", r, level)
 		}
 		for _, x := range []float64{r.FMA, r.LoadedFMA, r.Triad, r.TriadStream, r.Map, r.MapStream} {

@@ -42,3 +42,33 @@ func TestQuota(t *testing.T) {
 		}
 	}
 }
+
+func TestMemory(t *testing.T) {
+	const (
+		info = "MemTotal:       1000 kB\nMemFree:  5 kB\n"
+		two  = "25 20 0:22 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n"
+		one  = "30 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+	)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  int64
+	}{
+		"no proc":  {nil, 0},
+		"machine":  {map[string]string{"proc/meminfo": info}, 1024000},
+		"nonsense": {map[string]string{"proc/meminfo": "MemTotal: x kB\n"}, 0},
+		"version 2": {map[string]string{
+			"proc/meminfo": info, "proc/self/cgroup": "0::/a/b\n", "proc/self/mountinfo": two, "sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/memory.max": "5000\n"}, 5000},
+		"version 1": {map[string]string{
+			"proc/meminfo": info, "proc/self/cgroup": "5:memory:/x\n", "proc/self/mountinfo": one, "sys/fs/cgroup/memory/x/memory.limit_in_bytes": "6000\n"}, 6000},
+		"version 1, no limit": {map[string]string{
+			"proc/meminfo": info, "proc/self/cgroup": "5:memory:/x\n", "proc/self/mountinfo": one, "sys/fs/cgroup/memory/x/memory.limit_in_bytes": "9223372036854771712\n"}, 1024000},
+	} {
+		root := fstest.MapFS{}
+		for path, text := range c.files {
+			root[path] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := memoryIn(root); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
