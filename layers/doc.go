@@ -10,6 +10,14 @@
 // Parameters are named by their place, as in PyTorch's state dicts: "0.weight", "3.bias", "1.running_mean". First values depend on the
 // seed and on that name alone: adding a layer behind others changes none of theirs.
 //
+// Modules have the parameters and names of PyTorch's of like names, and its defaults, so a state dict goes to and fro. [Name] names an
+// element of a Sequential where its number will not do:
+//
+//	gpt := layers.Sequential{
+//		layers.Name("tok", layers.Embedding{Rows: 256, Size: 64}), layers.Name("pos", layers.Positions{Max: 128}),
+//		layers.Name("blocks", layers.Sequential{block, block}), layers.Name("norm", layers.LayerNorm{}), layers.Name("head", layers.Linear{Out: 256}),
+//	}
+//
 // A user's layer is a type with a Forward method, or a [Func]. It asks its [Context] for parameters where it uses them:
 //
 //	type Scale struct{}

@@ -31,6 +31,10 @@ type Context struct {
 	Mode  Mode           // what the pass is for
 	DType tensor.DType   // of parameters
 
+	// Lengths is the length of each sequence of the batch, i64 or i32 [n]; what lies behind is padding. None means that there is no padding. A
+	// module that knows the lengths sets it for those that it runs: recurrent layers and attention heed it.
+	Lengths ops.Value
+
 	net    *Net
 	at     *scope
 	module Module // whose Forward runs
@@ -107,15 +111,19 @@ func (c *Context) Run(name string, m Module, x ops.Value) ops.Value {
 	outer := c.at
 	inner := outer.kid(name)
 	if inner == nil {
-		if c.net.built {
+		switch {
+		case c.net.built:
 			return c.Fail(fmt.Errorf("%w: %s was not there when the net was built", ops.ErrMisuse, join(outer.path, name)))
+		case name == "" || strings.Contains(name, "."):
+			return c.Fail(fmt.Errorf("%w: a module cannot be called %q: names are not empty and have no dot, which stands between them", ops.ErrMisuse, name))
 		}
 		inner = &scope{name: name, path: join(outer.path, name)}
 		outer.kids = append(outer.kids, inner)
 	}
+	lengths := c.Lengths
 	c.at = inner
 	c.Tape.Scope(name, func() { x = c.forward(m, x) })
-	c.at = outer
+	c.at, c.Lengths = outer, lengths
 	return x
 }
 
@@ -185,13 +193,42 @@ func (f Func) Forward(c *Context, x ops.Value) ops.Value {
 	return f(c, x)
 }
 
-// Sequential is modules one behind the other. Their names are "0", "1" and so on.
+// Sequential is modules one behind the other. Their names are "0", "1" and so on, but for those that Name names.
 type Sequential []Module
 
 // Forward runs them in order.
 func (s Sequential) Forward(c *Context, x ops.Value) ops.Value {
 	for i, m := range s {
-		x = c.Run(strconv.Itoa(i), m, x)
+		n, ok := m.(named)
+		if !ok {
+			n = named{strconv.Itoa(i), m}
+		} else if !c.net.built && s[:i].has(n.name) {
+			return c.Fail(fmt.Errorf("two modules are called %q: a module that is to share its parameters is used twice by Context.Run", n.name))
+		}
+		x = n.Forward(c, x)
 	}
 	return x
 }
+
+// has reports whether one of the modules is called name.
+func (s Sequential) has(name string) bool {
+	for i, m := range s {
+		if n, ok := m.(named); ok && n.name == name || !ok && strconv.Itoa(i) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Name is m under a name, as an element of a Sequential instead of its number there: its parameters are called "tok.weight" and so on.
+//
+//	layers.Sequential{layers.Name("tok", layers.Embedding{Rows: 256, Size: 64}), layers.Name("head", layers.Linear{Out: 256})}
+func Name(name string, m Module) Module { return named{name, m} }
+
+type named struct {
+	name string
+	m    Module
+}
+
+// Forward runs the module under its name.
+func (n named) Forward(c *Context, x ops.Value) ops.Value { return c.Run(n.name, n.m, x) }

@@ -20,11 +20,16 @@ var ctx = context.Background()
 // newTape is a tape over the reference device.
 func newTape(t *testing.T) *autograd.Tape {
 	t.Helper()
+	return autograd.New(newEngine(t), autograd.Seed(7))
+}
+
+func newEngine(t *testing.T) *sched.Engine {
+	t.Helper()
 	eng, err := sched.New(acceltest.Reference("reference"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return autograd.New(eng, autograd.Seed(7))
+	return eng
 }
 
 // build makes a float64 net for inputs of the given shape.

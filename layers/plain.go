@@ -6,25 +6,7 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 )
 
-// The layers without parameters.
-
-// ReLU is max(x, 0).
-type ReLU struct{}
-
-// Forward rectifies.
-func (ReLU) Forward(_ *Context, x ops.Value) ops.Value { return x.ReLU() }
-
-// Tanh is the hyperbolic tangent.
-type Tanh struct{}
-
-// Forward takes it of each element.
-func (Tanh) Forward(_ *Context, x ops.Value) ops.Value { return x.Tanh() }
-
-// Sigmoid is 1 / (1 + exp(-x)).
-type Sigmoid struct{}
-
-// Forward takes it of each element.
-func (Sigmoid) Forward(_ *Context, x ops.Value) ops.Value { return x.Sigmoid() }
+// Other layers without parameters.
 
 // Flatten makes rows [n, the rest].
 type Flatten struct{}
@@ -39,11 +21,43 @@ type Dropout struct {
 
 // Forward draws from the next random stream of the layer's scope.
 func (l Dropout) Forward(c *Context, x ops.Value) ops.Value {
-	if !(l.P >= 0 && l.P <= 1) {
-		return c.Fail(fmt.Errorf("P is %v: a probability lies between 0 and 1", l.P))
+	if !c.probability("P", l.P) {
+		return c.poison()
 	}
 	if c.Mode != Train || l.P == 0 {
 		return x
 	}
 	return ops.Dropout(x, l.P)
+}
+
+// probability fails unless p, a field of the module, is one.
+func (c *Context) probability(field string, p float64) bool {
+	if p >= 0 && p <= 1 {
+		return true
+	}
+	c.Fail(fmt.Errorf("%s is %v: a probability lies between 0 and 1", field, p))
+	return false
+}
+
+// Residual adds to x what Body makes of it (He et al., 2015). The names of the modules are "body" and "shortcut".
+type Residual struct {
+	Body     Module // required
+	Shortcut Module // what is done to x before the addition, where Body changes its shape; nil for nothing
+}
+
+// Forward runs both and adds.
+func (l Residual) Forward(c *Context, x ops.Value) ops.Value {
+	y := c.Run("body", l.Body, x)
+	if l.Shortcut != nil {
+		x = c.Run("shortcut", l.Shortcut, x)
+	}
+	return c.add(x, y)
+}
+
+// add is x + y, which must have one shape: broadcast, a mistake would go unseen.
+func (c *Context) add(x, y ops.Value) ops.Value {
+	if c.Tape.Err() == nil && x.Spec() != y.Spec() {
+		return c.Fail(fmt.Errorf("the body makes %v, and it is to be added to %v: a shortcut has to make it of that shape and type", y.Spec(), x.Spec()))
+	}
+	return x.Add(y)
 }

@@ -7,9 +7,10 @@ import os, pathlib
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: the order of its sums depends on the number of threads
 import torch
-import ops, traces
+import modules, ops, traces
 
 torch.set_num_threads(1)
 here = pathlib.Path(__file__).resolve().parent
 traces.write(here)
 ops.write(here)
+modules.write(here)
