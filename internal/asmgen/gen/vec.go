@@ -24,10 +24,14 @@ func (g *gen) vecKernels() {
 		one := g.inReg(g.f32(1))
 		return func(x Op) Op { g.VSQRTPS(x, x); g.VDIVPS(x, one, x); return x }
 	})
-	g.unary("exp", "takes e**x, at most 1.1 ULP from the exact result.", g.exp)
+	g.unary("exp", "takes e**x, at most 1.1 ULP from the exact result.", g.function1((*formula).exp))
 	g.unary("log", "takes natural logarithms, at most 0.9 ULP from the exact result.", g.log)
-	g.unary("tanh", "takes hyperbolic tangents, at most 1.5 ULP from the exact result.", g.tanh)
-	g.unary("sigmoid", "takes 1/(1+e**-x), at most 2.5 ULP from the exact result.", g.sigmoid)
+	g.unary("tanh", "takes hyperbolic tangents, at most 1.5 ULP from the exact result.", g.function1(tanh))
+	g.unary("sigmoid", "takes 1/(1+e**-x), at most 2.5 ULP from the exact result.", g.function1(sigmoid))
+	g.unary("silu", "takes x/(1+e**-x), at most 3 ULP from the exact result.", g.function1(silu))
+	g.unary("siluGrad", "takes the derivative of silu, at most 6 ULP from the exact result, or near its zero of 1/8.", g.function1(siluGrad))
+	g.unary("gelu", "takes x times the normal distribution at x, at most 8 ULP from the exact result.", g.function1(gelu))
+	g.unary("geluGrad", "takes the derivative of gelu, at most 9 ULP from the exact result, or near its zero of 1/8.", g.function1(geluGrad))
 
 	g.binary("add", "adds.", func(a, b Op) Op { g.VADDPS(b, a, a); return a })
 	g.binary("sub", "subtracts b from a.", func(a, b Op) Op { g.VSUBPS(b, a, a); return a })
@@ -132,6 +136,11 @@ func (g *gen) unary(name, doc string, body func() func(x Op) Op) {
 		g.store(f(x), k, Mem{Base: dst, Disp: 4 * g.Lanes * i})
 	}, func(vectors int) { g.move(vectors, dst, a) })
 	g.ret()
+}
+
+// function1 is the body of a unary kernel that computes a formula.
+func (g *gen) function1(build func(f *formula, x value) value) func() func(x Op) Op {
+	return func() func(x Op) Op { return g.lower(build) }
 }
 
 // sign is the body of a unary kernel that combines each value with the sign bit.

@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The polynomials are those of Cephes (S. L. Moshier, expf.c, logf.c, tanhf.c), evaluated with FMAs.
+// The polynomial is that of Cephes (S. L. Moshier, logf.c), evaluated with FMAs.
 
 // horner evaluates the polynomial with these coefficients, the highest power first, at x.
 func (g *gen) horner(x Op, coefficients ...float64) reg.VecVirtual {
@@ -17,48 +17,6 @@ func (g *gen) horner(x Op, coefficients ...float64) reg.VecVirtual {
 		g.VFMADD213PS(g.f32(c), x, p) // p = p*x + c
 	}
 	return p
-}
-
-// exp is e**x = 2**n * e**r with n = round(x/ln 2) and |r| <= ln(2)/2. Inf, NaN and subnormal results are exact in kind: the scaling
-// rounds once.
-func (g *gen) exp() func(x Op) Op {
-	lo, hi := g.inReg(g.f32(-104)), g.inReg(g.f32(89)) // beyond these the result is 0 and +Inf
-	return func(x Op) Op {
-		n, r := g.vec(), g.vec()
-		// The operand x comes first: MAX and MIN return it when it is NaN.
-		g.VMAXPS(x, lo, x)
-		g.VMINPS(x, hi, x)
-		g.VMULPS(g.f32(math.Log2E), x, n)
-		if g.Masks {
-			g.VRNDSCALEPS(U8(8), n, n)
-		} else {
-			g.VROUNDPS(U8(8), n, n)
-		}
-		g.VMOVAPS(x, r)
-		g.VFNMADD231PS(g.f32(0.693359375), n, r)
-		g.VFNMADD231PS(g.f32(-2.12194440e-4), n, r)
-		p := g.horner(r, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-		// e**r = 1 + (r + r*r*p)
-		r2 := g.vec()
-		g.VMULPS(r, r, r2)
-		g.VFMADD213PS(r, r2, p)
-		g.VADDPS(g.f32(1), p, p)
-		if g.Masks {
-			g.VSCALEFPS(n, p, p)
-			return p
-		}
-		// Two steps, since 2**n may be subnormal or infinite when the result is not.
-		i, half := g.vec(), g.vec()
-		g.VCVTPS2DQ(n, i)
-		g.VPSRAD(U8(1), i, half)
-		g.VPSUBD(half, i, i)
-		for _, e := range []Op{half, i} {
-			g.VPADDD(g.constant(127), e, e)
-			g.VPSLLD(U8(23), e, e)
-			g.VMULPS(e, p, p)
-		}
-		return p
-	}
 }
 
 // log is log(m * 2**e) = log(m) + e*ln 2 with sqrt(1/2) <= m < sqrt(2).
@@ -97,46 +55,5 @@ func (g *gen) log() func(x Op) Op {
 		g.zero(zero)
 		r = g.blend(g.compare(equal, x, zero), r, g.inReg(g.f32(math.Inf(-1))))
 		return g.blend(g.compare(notAbove, x, zero), r, g.inReg(g.constant(0x7fc00000)))
-	}
-}
-
-// tanh is a polynomial below 0.625, and 1 - 2/(e**2x + 1) from there on.
-func (g *gen) tanh() func(x Op) Op {
-	exp := g.exp()
-	return func(x Op) Op {
-		a, z := g.vec(), g.vec()
-		g.VANDPS(g.constant(1<<31-1), x, a)
-		g.VMULPS(x, x, z)
-		p := g.horner(z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
-		g.VMULPS(z, p, p)
-		g.VFMADD213PS(x, x, p) // p*x + x
-		small := g.compare(less, a, g.inReg(g.f32(0.625)))
-		g.VADDPS(a, a, a)
-		d, q := exp(a), g.vec()
-		g.VADDPS(g.f32(1), d, d)
-		g.VMOVUPS(g.f32(-2), q)
-		g.VDIVPS(d, q, q)
-		g.VADDPS(g.f32(1), q, q)
-		s := g.vec()
-		g.VANDPS(g.constant(1<<31), x, s)
-		g.VORPS(s, q, q)
-		return g.blend(small, q, p)
-	}
-}
-
-// sigmoid is z/(1+z) or 1/(1+z) with z = e**-|x|, which never overflows.
-func (g *gen) sigmoid() func(x Op) Op {
-	exp := g.exp()
-	return func(x Op) Op {
-		z, zero, d := g.vec(), g.vec(), g.vec()
-		g.VORPS(g.constant(1<<31), x, z)
-		g.zero(zero)
-		negative := g.compare(less, x, zero)
-		e := exp(z)
-		one := g.inReg(g.f32(1))
-		g.VADDPS(one, e, d)
-		r := g.blend(negative, one, e)
-		g.VDIVPS(d, r, r)
-		return r
 	}
 }

@@ -96,7 +96,7 @@ func (g *gen) expSum() {
 		"stores e**(a-m) and adds it up. dst may be a."+accumulates)
 	dst, acc, a, n := g.arg("dst"), g.arg("acc"), g.arg("a"), g.arg("n")
 	m := g.argument("m")
-	exp := g.exp()
+	exp := g.lower((*formula).exp)
 	sum := g.accumulators(1, 2)
 	g.sweep(n, 1, func(i int, k mask) {
 		x := g.vec()

@@ -186,10 +186,14 @@ func (n *vecNeon) unaries() {
 		n.do1("FSQRT", 0, 0)
 		n.do("FDIV", 0, 3, 0)
 	})
-	n.unary("exp", "takes e**x, at most 1.1 ULP from the exact result.", n.exp)
+	n.unary("exp", "takes e**x, at most 1.1 ULP from the exact result.", n.lower((*formula).exp))
 	n.unary("log", "takes natural logarithms, at most 0.9 ULP from the exact result.", n.log)
-	n.unary("tanh", "takes hyperbolic tangents, at most 1.5 ULP from the exact result.", n.tanh)
-	n.unary("sigmoid", "takes 1/(1+e**-x), at most 2.5 ULP from the exact result.", n.sigmoid)
+	n.unary("tanh", "takes hyperbolic tangents, at most 1.5 ULP from the exact result.", n.lower(tanh))
+	n.unary("sigmoid", "takes 1/(1+e**-x), at most 2.5 ULP from the exact result.", n.lower(sigmoid))
+	n.unary("silu", "takes x/(1+e**-x), at most 3 ULP from the exact result.", n.lower(silu))
+	n.unary("siluGrad", "takes the derivative of silu, at most 6 ULP from the exact result, or near its zero of 1/8.", n.lower(siluGrad))
+	n.unary("gelu", "takes x times the normal distribution at x, at most 8 ULP from the exact result.", n.lower(gelu))
+	n.unary("geluGrad", "takes the derivative of gelu, at most 9 ULP from the exact result, or near its zero of 1/8.", n.lower(geluGrad))
 }
 
 // horner evaluates the polynomial at Vx into Vd, with Vt to help.
@@ -202,35 +206,6 @@ func (n *vecNeon) horner(d, t, x int, coefficients ...float64) {
 	}
 	if len(coefficients)%2 == 0 {
 		n.mov(t, d)
-	}
-}
-
-// exp is gen.exp of V0. It uses V3 to V9.
-func (n *vecNeon) exp() {
-	n.constant(3, -104)
-	n.do("FMAX", 0, 0, 3)
-	n.constant(3, 89)
-	n.do("FMIN", 0, 0, 3)
-	n.constant(3, math.Log2E)
-	n.do("FMUL", 3, 0, 3)
-	n.do1("FRINTN", 3, 3) // n
-	n.constant(4, 0.693359375)
-	n.do("FMLS", 0, 3, 4)
-	n.constant(4, 2.12194440e-4)
-	n.do("FMLA", 0, 3, 4) // r
-	n.horner(4, 5, 0, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-	n.do("FMUL", 6, 0, 0)
-	n.do("FMLA", 0, 4, 6)
-	n.constant(4, 1)
-	n.do("FADD", 0, 0, 4)
-	n.do1("FCVTNS", 3, 3)
-	n.do1("SSHR1", 4, 3)
-	n.do("SUB", 3, 3, 4)
-	n.bits(5, 127)
-	for _, e := range []int{4, 3} { // two steps, as there
-		n.do("ADD", e, e, 5)
-		n.do1("SHL23", e, e)
-		n.do("FMUL", 0, 0, e)
 	}
 }
 
@@ -274,42 +249,6 @@ func (n *vecNeon) log() {
 	n.do1("FCMGE0", 0, 0)
 	n.bits(3, 0x7fc00000)
 	n.do("BSL", 0, 5, 3)
-}
-
-// tanh is gen.tanh of V0.
-func (n *vecNeon) tanh() {
-	n.mov(10, 0)             // x
-	n.do1("FABS", 0, 0)      // a
-	n.do("FMUL", 12, 10, 10) // z
-	n.horner(13, 14, 12, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
-	n.do("FMUL", 13, 12, 13)
-	n.mov(14, 10)
-	n.do("FMLA", 14, 13, 10) // for small values
-	n.constant(11, 0.625)
-	n.do("FCMGT", 11, 11, 0)
-	n.do("FADD", 0, 0, 0)
-	n.exp()
-	n.constant(3, 1)
-	n.do("FADD", 0, 0, 3)
-	n.constant(4, -2)
-	n.do("FDIV", 0, 4, 0)
-	n.do("FADD", 0, 0, 3)
-	n.bits(4, 1<<31)
-	n.do("BSL", 4, 10, 0) // with the sign of x
-	n.do("BSL", 11, 14, 4)
-	n.mov(0, 11)
-}
-
-// sigmoid is gen.sigmoid of V0.
-func (n *vecNeon) sigmoid() {
-	n.do1("FCMLT0", 10, 0)
-	n.bits(3, 1<<31)
-	n.do("ORR", 0, 0, 3)
-	n.exp()
-	n.constant(3, 1)
-	n.do("FADD", 4, 0, 3)
-	n.do("BSL", 10, 0, 3)
-	n.do("FDIV", 0, 10, 4)
 }
 
 func (n *vecNeon) binary(name, doc string, body func()) {
@@ -405,7 +344,7 @@ func (n *vecNeon) sums() {
 	n.ret()
 
 	// Lanes without a value hold -Inf, whose exponential adds nothing; not so where m is infinite too, but then the sum is no number anyway.
-	none := math.Inf(-1)
+	none, exp := math.Inf(-1), n.lower((*formula).exp)
 	n.function("expSumF32", "dst *float32, acc *float64, a *float32, m float32, n int", "stores e**(a-m) and adds it up. dst may be a."+doc, 40)
 	n.arg("dst", 0, 0)
 	n.arg("acc", 8, 13)
@@ -419,7 +358,7 @@ func (n *vecNeon) sums() {
 	n.zero(29)
 	n.sweep(1, true, &none, func() {
 		n.do("FSUB", 0, 0, 30)
-		n.exp()
+		exp()
 	}, n.accumulate)
 	n.line("VST1 [V28.D2, V29.D2], (R13)")
 	n.ret()

@@ -56,6 +56,7 @@ var unaries = map[string]func(x float32) float32{
 	"log":     exact.Log,
 	"tanh":    exact.Tanh,
 	"sigmoid": exact.Sigmoid,
+	"silu":    exact.SiLU, "siluGrad": exact.SiLUGrad, "gelu": exact.GELU, "geluGrad": exact.GELUGrad,
 }
 
 func choose(c bool, a, b float32) float32 {

@@ -9,6 +9,7 @@ func override(l isa.Level, t *table[float32]) {
 		t.unary[Neg], t.unary[Abs], t.unary[ReLU] = negF32AVX512, absF32AVX512, reluF32AVX512
 		t.unary[Sqrt], t.unary[Rsqrt] = sqrtF32AVX512, rsqrtF32AVX512
 		t.unary[Exp], t.unary[Log], t.unary[Tanh], t.unary[Sigmoid] = expF32AVX512, logF32AVX512, tanhF32AVX512, sigmoidF32AVX512
+		t.unary[SiLU], t.unary[SiLUGrad], t.unary[GELU], t.unary[GELUGrad] = siluF32AVX512, siluGradF32AVX512, geluF32AVX512, geluGradF32AVX512
 		t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32AVX512, subF32AVX512, mulF32AVX512, divF32AVX512
 		t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32AVX512, maxF32AVX512, reluGradF32AVX512
 		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX512, leF32AVX512, eqF32AVX512, neF32AVX512
@@ -25,6 +26,7 @@ func override(l isa.Level, t *table[float32]) {
 		t.unary[Neg], t.unary[Abs], t.unary[ReLU] = negF32AVX2, absF32AVX2, reluF32AVX2
 		t.unary[Sqrt], t.unary[Rsqrt] = sqrtF32AVX2, rsqrtF32AVX2
 		t.unary[Exp], t.unary[Log], t.unary[Tanh], t.unary[Sigmoid] = expF32AVX2, logF32AVX2, tanhF32AVX2, sigmoidF32AVX2
+		t.unary[SiLU], t.unary[SiLUGrad], t.unary[GELU], t.unary[GELUGrad] = siluF32AVX2, siluGradF32AVX2, geluF32AVX2, geluGradF32AVX2
 		t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32AVX2, subF32AVX2, mulF32AVX2, divF32AVX2
 		t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32AVX2, maxF32AVX2, reluGradF32AVX2
 		t.compare[Lt], t.compare[Le], t.compare[Eq], t.compare[Ne] = ltF32AVX2, leF32AVX2, eqF32AVX2, neF32AVX2

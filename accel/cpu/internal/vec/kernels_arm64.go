@@ -10,6 +10,7 @@ func override(l isa.Level, t *table[float32]) {
 	t.unary[Neg], t.unary[Abs], t.unary[ReLU] = negF32NEON, absF32NEON, reluF32NEON
 	t.unary[Sqrt], t.unary[Rsqrt] = sqrtF32NEON, rsqrtF32NEON
 	t.unary[Exp], t.unary[Log], t.unary[Tanh], t.unary[Sigmoid] = expF32NEON, logF32NEON, tanhF32NEON, sigmoidF32NEON
+	t.unary[SiLU], t.unary[SiLUGrad], t.unary[GELU], t.unary[GELUGrad] = siluF32NEON, siluGradF32NEON, geluF32NEON, geluGradF32NEON
 	t.binary[Add], t.binary[Sub], t.binary[Mul], t.binary[Div] = addF32NEON, subF32NEON, mulF32NEON, divF32NEON
 	t.binary[Min], t.binary[Max], t.binary[ReLUGrad] = minF32NEON, maxF32NEON, reluGradF32NEON
 	t.mulAdd, t.mulSub = mulAddF32NEON, mulSubF32NEON

@@ -47,6 +47,26 @@ func tanhF32AVX2(dst *float32, a *float32, n int)
 //go:noescape
 func sigmoidF32AVX2(dst *float32, a *float32, n int)
 
+// siluF32AVX2 takes x/(1+e**-x), at most 3 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func siluF32AVX2(dst *float32, a *float32, n int)
+
+// siluGradF32AVX2 takes the derivative of silu, at most 6 ULP from the exact result, or near its zero of 1/8. dst may be a.
+//
+//go:noescape
+func siluGradF32AVX2(dst *float32, a *float32, n int)
+
+// geluF32AVX2 takes x times the normal distribution at x, at most 8 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func geluF32AVX2(dst *float32, a *float32, n int)
+
+// geluGradF32AVX2 takes the derivative of gelu, at most 9 ULP from the exact result, or near its zero of 1/8. dst may be a.
+//
+//go:noescape
+func geluGradF32AVX2(dst *float32, a *float32, n int)
+
 // addF32AVX2 adds. A step is 1, or 0 for an operand that is one vector, all of whose lanes count: every vector of the result then meets that one. dst may be an operand whose step is 1.
 //
 //go:noescape

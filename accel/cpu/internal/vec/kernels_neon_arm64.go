@@ -47,6 +47,26 @@ func tanhF32NEON(dst, a *float32, n int)
 //go:noescape
 func sigmoidF32NEON(dst, a *float32, n int)
 
+// siluF32NEON takes x/(1+e**-x), at most 3 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func siluF32NEON(dst, a *float32, n int)
+
+// siluGradF32NEON takes the derivative of silu, at most 6 ULP from the exact result, or near its zero of 1/8. dst may be a.
+//
+//go:noescape
+func siluGradF32NEON(dst, a *float32, n int)
+
+// geluF32NEON takes x times the normal distribution at x, at most 8 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func geluF32NEON(dst, a *float32, n int)
+
+// geluGradF32NEON takes the derivative of gelu, at most 9 ULP from the exact result, or near its zero of 1/8. dst may be a.
+//
+//go:noescape
+func geluGradF32NEON(dst, a *float32, n int)
+
 // addF32NEON adds. dst may be an operand whose step is 1.
 //
 //go:noescape
