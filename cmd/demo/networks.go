@@ -101,7 +101,7 @@ func gptWork(dt tensor.DType, eng *sched.Engine) (workload, error) {
 	m := layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
 		y := c.Run("tok", layers.Embedding{Rows: tokens, Size: width}, x).Add(c.Param("pos.weight", tensor.Of(steps, width), layers.Normal(0, 1)))
 		for i := range blocks {
-			y = c.Run(fmt.Sprint("blocks.", i), block, y)
+			y = c.Run(fmt.Sprint("block", i), block, y)
 		}
 		return c.Run("head", layers.Linear{Out: tokens, NoBias: true}, c.Run("norm", norm, y)).Reshape(n*steps, tokens)
 	})
