@@ -40,7 +40,12 @@ func (l MultiHeadAttention) Forward(c *Context, x ops.Value) ops.Value {
 		return z.Narrow(2, first*width, n*width).Reshape(x.Dim(0), x.Dim(1), n, width).Transpose(0, 2, 1, 3)
 	}
 	q, k, v := heads(0, l.Heads), heads(l.Heads, groups), heads(l.Heads+groups, groups)
-	a := ops.Attend{Causal: l.Causal, Mask: c.inside(x.Dim(1))}
+	a := ops.Attend{Causal: l.Causal}
+	if c.InSession() {
+		k, v, a = l.continued(c, k, v)
+	} else {
+		a.Mask = c.inside(x.Dim(1))
+	}
 	if c.Mode == Train {
 		a.Dropout = l.Dropout
 	}
@@ -70,6 +75,34 @@ func (l MultiHeadAttention) check(c *Context, x ops.Value) bool {
 	return true
 }
 
+// continued puts the keys and values of a piece behind those that the session keeps, and gives all that there is room for, with who sees
+// whom: what is not written yet, or was padding, lies behind every step that looks.
+func (l MultiHeadAttention) continued(c *Context, k, v ops.Value) (keys, values ops.Value, a ops.Attend) {
+	p := c.piece
+	switch {
+	case !l.Causal:
+		c.Fail(fmt.Errorf("%w: in a session attention is Causal: an earlier step cannot see a piece that comes later", ops.ErrMisuse))
+	case c.Lengths != p.lengths:
+		c.Fail(fmt.Errorf("%w: in a session all sequences have one length", ops.ErrMisuse))
+	}
+	s := k.Shape().With(2, p.max)
+	oldKeys, oldValues := c.Keep("key", s), c.Keep("value", s)
+	if oldKeys == nil || oldValues == nil {
+		return c.poison(), c.poison(), a
+	}
+	r := c.Tape.Recorder()
+	none := ops.Zeros(r, tensor.SpecOf(tensor.I64, 1))
+	starts := ops.Concat(0, none, none, p.at.Unsqueeze(0), none)
+	put := func(old *ops.Variable, x ops.Value) ops.Value {
+		x = ops.DynamicUpdate(c.Tape.Var(old), starts, x)
+		c.Tape.Assign(old, x)
+		return x
+	}
+	key := ops.Iota(r, tensor.SpecOf(tensor.I64, p.max), 0)
+	query := ops.Iota(r, tensor.SpecOf(tensor.I64, k.Dim(2), 1), 0).Add(p.at)
+	return put(oldKeys, k), put(oldValues, v), ops.Attend{Mask: key.LessEqual(query)}
+}
+
 // inside is where each of a number of steps lies within its sequence, bool [n, 1, 1, steps]; none if there is no padding.
 func (c *Context) inside(steps int) ops.Value {
 	if c.Lengths.IsNone() {
@@ -94,6 +127,13 @@ func (l Positions) Forward(c *Context, x ops.Value) ops.Value {
 		return c.poison()
 	}
 	w := c.Param("weight", tensor.Of(l.Max, x.Dim(2)), l.Init.or(Normal(0, 1)))
+	if c.InSession() {
+		if c.piece.max > l.Max {
+			return c.Fail(fmt.Errorf("the session is to hold %d steps, and Max is %d", c.piece.max, l.Max))
+		}
+		steps := ops.Iota(c.Tape.Recorder(), tensor.SpecOf(tensor.I64, x.Dim(1)), 0)
+		return x.Add(ops.Embedding(w, steps.Add(c.piece.at)))
+	}
 	if x.Dim(1) > l.Max {
 		return c.Fail(fmt.Errorf("the input has %d steps, and Max is %d", x.Dim(1), l.Max))
 	}

@@ -76,3 +76,43 @@ func ExampleModule() {
 	// 0.body.weight f32[3 3]
 	// 1.scale f32[3]
 }
+
+// A session writes: it continues a text token by token, and what it compiles does not grow with the text.
+func ExampleSession() {
+	ctx := context.Background()
+	model := layers.Sequential{
+		layers.Name("tok", layers.Embedding{Rows: 4, Size: 8}), layers.Name("pos", layers.Positions{Max: 16}),
+		layers.Name("block", layers.TransformerBlock{Heads: 2, Hidden: 16, PreNorm: true, Causal: true}),
+		layers.Name("head", layers.Linear{Out: 4}),
+	}
+	net, err := layers.Build(model, tensor.SpecOf(tensor.I64, 1, 3), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	eng, err := sched.New(acceltest.Reference("reference")) // a driver's device in a program
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tape, session := autograd.New(eng), net.Session(16)
+	next := []int64{2, 0, 1} // the prompt
+	for range 5 {
+		x := tape.Input("x", tensor.Must(tensor.From(next, 1, len(next))))
+		logits := session.Forward(tape, x)
+		res, err := tape.Step(ctx, logits.ArgMax(-1))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		y, err := res.Tensor(ctx, 0)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		next = []int64{y.Int(y.Len() - 1)}
+	}
+	n, err := session.Len(ctx)
+	fmt.Println(n, "steps,", eng.Stats().Compiles, "programs,", err)
+	// Output: 7 steps, 2 programs, <nil>
+}

@@ -38,6 +38,7 @@ type Context struct {
 	net    *Net
 	at     *scope
 	module Module // whose Forward runs
+	piece  piece  // of a session, if any
 }
 
 // scope is the part of a Net that belongs to one name path.

@@ -52,13 +52,17 @@ func Build(model Module, in tensor.Spec, seed uint64, dtype tensor.DType) (*Net,
 
 // Forward records one pass over x, a value of the same tape.
 func (n *Net) Forward(t *autograd.Tape, x ops.Value, mode Mode) ops.Value {
+	return n.forward(t, x, mode, piece{})
+}
+
+func (n *Net) forward(t *autograd.Tape, x ops.Value, mode Mode, p piece) ops.Value {
 	if n.root == nil {
 		return t.Recorder().Fail(fmt.Errorf("layers: %w: the net was not built: use Build", ops.ErrMisuse))
 	}
 	if x.Recorder() != t.Recorder() {
 		return t.Recorder().Fail(fmt.Errorf("layers: %w: the input of the net is %v: it is no value of this tape", ops.ErrMisuse, x))
 	}
-	c := &Context{Tape: t, Mode: mode, DType: n.dtype, net: n, at: n.root}
+	c := &Context{Tape: t, Mode: mode, DType: n.dtype, Lengths: p.lengths, net: n, at: n.root, piece: p}
 	return c.forward(n.model, x)
 }
 

@@ -94,14 +94,20 @@ func (l recurrent) run(c *Context, x ops.Value, gates int) (y ops.Value, hs, cs 
 			name := "_l" + strconv.Itoa(k) + ways[d]
 			g := l.gates(c, name, gates, x.Dim(2), init)
 			s := ops.Sequence{Lengths: c.Lengths, Reverse: d == 1}
-			var h, cell ops.Value
+			state := tensor.Of(x.Dim(0), l.Hidden)
+			past, pastCell := c.Keep("h"+name, state), (*ops.Variable)(nil)
+			s.H = c.recall(past)
 			if gates == 4 {
-				out[d], h, cell = ops.LSTM(x, g, s)
-				cs = append(cs, cell)
+				pastCell = c.Keep("c"+name, state)
+				s.C = c.recall(pastCell)
+				out[d], s.H, s.C = ops.LSTM(x, g, s)
+				cs = append(cs, s.C)
 			} else {
-				out[d], h = ops.GRU(x, g, s)
+				out[d], s.H = ops.GRU(x, g, s)
 			}
-			hs = append(hs, h)
+			hs = append(hs, s.H)
+			c.remember(past, s.H)
+			c.remember(pastCell, s.C)
 		}
 		x = out[0]
 		if l.Bidirectional {
@@ -115,6 +121,9 @@ func (l recurrent) check(c *Context, x ops.Value) bool {
 	switch {
 	case l.Hidden < 1 || l.Layers < 0 || l.Layers > maxLayers:
 		c.Fail(fmt.Errorf("Hidden is %d and Layers is %d: at least 1, and 0 to %d", l.Hidden, l.Layers, maxLayers))
+		return false
+	case l.Bidirectional && c.InSession():
+		c.Fail(fmt.Errorf("%w: in a session no layer is Bidirectional: the way back would begin in pieces that come later", ops.ErrMisuse))
 		return false
 	case !c.probability("Dropout", l.Dropout):
 		return false
@@ -147,6 +156,21 @@ func (c *Context) sequences(x ops.Value) bool {
 		return false
 	}
 	return true
+}
+
+// recall is what a session keeps; none outside of sessions.
+func (c *Context) recall(v *ops.Variable) ops.Value {
+	if v == nil {
+		return ops.Value{}
+	}
+	return c.Tape.Var(v)
+}
+
+// remember makes x what the session keeps.
+func (c *Context) remember(v *ops.Variable, x ops.Value) {
+	if v != nil {
+		c.Tape.Assign(v, x)
+	}
 }
 
 // stack puts states one above the other.
