@@ -8,40 +8,36 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-var _ = kernelBy(func(o ops.Conv2DOp, n *accel.Node) emitFunc {
-	if sparse(o) {
-		return byType(n, (*compiler).plainForward, (*compiler).plainForward)
-	}
-	return byType(n, (*compiler).conv, (*compiler).plainForward)
+var _ = kernelBy(func(_ ops.Conv2DOp, n *accel.Node) emitFunc {
+	return byType(n, (*compiler).conv, (*compiler).conv64)
 })
 
-var _ = kernelBy(func(o ops.Conv2DInputGradOp, n *accel.Node) emitFunc {
-	if sparse(o.Conv()) {
-		return byType(n, (*compiler).plainInputGrad, (*compiler).plainInputGrad)
-	}
-	return byType(n, (*compiler).convInputGrad, (*compiler).plainInputGrad)
+var _ = kernelBy(func(_ ops.Conv2DInputGradOp, n *accel.Node) emitFunc {
+	return byType(n, (*compiler).convInputGrad, (*compiler).convInputGrad64)
 })
 
-var _ = kernelBy(func(o ops.Conv2DWeightGradOp, n *accel.Node) emitFunc {
-	if sparse(o.Conv()) {
-		return byType(n, (*compiler).plainWeightGrad, (*compiler).plainWeightGrad)
-	}
-	return byType(n, (*compiler).convWeightGrad, (*compiler).plainWeightGrad)
+var _ = kernelBy(func(_ ops.Conv2DWeightGradOp, n *accel.Node) emitFunc {
+	return byType(n, (*compiler).convWeightGrad, (*compiler).convWeightGrad64)
 })
 
-// convShape is a convolution of x [n, c, h, w] with weights w [o, c, kh, kw].
-func convShape(x, w tensor.Shape, stride [2]int, pad [4]int) conv.Shape {
-	return conv.Shape{
-		N: x.Dim(0), Cin: x.Dim(1), H: x.Dim(2), W: x.Dim(3), Cout: w.Dim(0),
-		Window: window([2]int{w.Dim(2), w.Dim(3)}, stride, pad),
+// convShape is the convolution o of x [n, c, h, w] with weights w [out, c/groups, kh, kw].
+func convShape(x, w tensor.Shape, o ops.Conv2DOp) conv.Shape {
+	s := conv.Shape{
+		N: x.Dim(0), Cin: x.Dim(1), H: x.Dim(2), W: x.Dim(3), Cout: w.Dim(0), Groups: max(1, o.Groups),
+		Window: window([2]int{w.Dim(2), w.Dim(3)}, o.Stride, o.Pad),
 	}
+	s.DH, s.DW = max(1, o.Dilation[0]), max(1, o.Dilation[1])
+	return s
 }
+
+// first reports whether the kernels of a first layer fit a convolution.
+func first(s conv.Shape) bool { return s.Cin <= conv.MaxFirst && s.Groups == 1 }
 
 // conv emits a convolution, with the bias, the ReLU and the 2x2 max-pool that follow it where nobody else reads what lies between.
 func (c *compiler) conv(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DOp)
-	s := convShape(n.Args[0].Shape, n.Args[1].Shape, o.Stride, o.Pad)
+	s := convShape(n.Args[0].Shape, n.Args[1].Shape, o)
 	nodes, last := []int{i}, out(i, 0)
 	var e conv.Epilogue
 	var in []view
@@ -75,7 +71,7 @@ func (c *compiler) conv(i int) error {
 	if err != nil {
 		return err
 	}
-	if s.Cin <= conv.MaxFirst {
+	if first(s) {
 		f, err := conv.NewFirst(c.d.level, s, e)
 		if err != nil {
 			return err
@@ -155,7 +151,7 @@ func (k forwardKernel) Run(pool *work.Pool, in, out [][]byte) error {
 func (c *compiler) convInputGrad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DInputGradOp)
-	g, err := conv.NewInputGradient(c.d.level, convShape(n.Out[0].Shape, n.Args[1].Shape, o.Stride, o.Pad))
+	g, err := conv.NewInputGradient(c.d.level, convShape(n.Out[0].Shape, n.Args[1].Shape, o.Conv()))
 	if err != nil {
 		return err
 	}
@@ -184,7 +180,7 @@ func (k inputGradKernel) Run(pool *work.Pool, in, out [][]byte) error {
 func (c *compiler) convWeightGrad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DWeightGradOp)
-	s := convShape(n.Args[0].Shape, n.Out[0].Shape, o.Stride, o.Pad)
+	s := convShape(n.Args[0].Shape, n.Out[0].Shape, o.Conv())
 	dy, err := c.image(n.In[1])
 	if err != nil {
 		return err
@@ -192,7 +188,7 @@ func (c *compiler) convWeightGrad(i int) error {
 	var g weightGradPlan
 	var x *value
 	name := "conv weight gradient "
-	if s.Cin <= conv.MaxFirst {
+	if first(s) {
 		name = "first conv weight gradient "
 		if g, err = conv.NewFirstWeightGradient(c.d.level, s); err == nil {
 			x, err = c.needFloat(n.In[0])

@@ -84,7 +84,7 @@ func (c *compiler) makeImage(e ops.Edge) (v *value, done func() error) {
 
 // window is a window as package conv has it.
 func window(size, stride [2]int, pad [4]int) conv.Window {
-	return conv.Window{KH: size[0], KW: size[1], SH: stride[0], SW: stride[1], Top: pad[0], Bottom: pad[1], Left: pad[2], Right: pad[3]}
+	return conv.Window{KH: size[0], KW: size[1], SH: stride[0], SW: stride[1], Top: pad[0], Bottom: pad[1], Left: pad[2], Right: pad[3], DH: 1, DW: 1}
 }
 
 // out is output k of a node.

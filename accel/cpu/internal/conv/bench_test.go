@@ -41,18 +41,18 @@ func must[T any](plan T, err error) T {
 
 // benchShapes are convolutions of cnn-64 and of a residual network on 32x32 images.
 var benchShapes = []Shape{
-	{64, 32, 14, 14, 64, Square(3, 1, 1)},
-	{32, 64, 32, 32, 64, Square(3, 1, 1)},
-	{32, 128, 16, 16, 128, Square(3, 1, 1)},
-	{32, 512, 4, 4, 512, Square(3, 1, 1)},
-	{32, 64, 32, 32, 128, Square(3, 2, 1)},
-	{32, 64, 32, 32, 128, Square(1, 2, 0)},
+	{64, 32, 14, 14, 64, 1, Square(3, 1, 1)},
+	{32, 64, 32, 32, 64, 1, Square(3, 1, 1)},
+	{32, 128, 16, 16, 128, 1, Square(3, 1, 1)},
+	{32, 512, 4, 4, 512, 1, Square(3, 1, 1)},
+	{32, 64, 32, 32, 128, 1, Square(3, 2, 1)},
+	{32, 64, 32, 32, 128, 1, Square(1, 2, 0)},
 }
 
 // firstShapes are first layers of the same.
 var firstShapes = []Shape{
-	{64, 1, 28, 28, 32, Square(3, 1, 1)},
-	{32, 3, 32, 32, 64, Square(3, 1, 1)},
+	{64, 1, 28, 28, 32, 1, Square(3, 1, 1)},
+	{32, 3, 32, 32, 64, 1, Square(3, 1, 1)},
 }
 
 func BenchmarkForward(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkForward(b *testing.B) {
 				bench(b, s.Flops(), func(level isa.Level, pool *work.Pool) func() {
 					f := must(NewForward(level, s, e))
 					x, w, y, bias := random(r, s.In().Len()), make([]float32, f.WeightLen()), random(r, f.Result().Len()), random(r, s.Cout)
-					f.PackWeights(pool, w, random(r, s.Cout*s.Cin*s.Taps()))
+					f.PackWeights(pool, w, random(r, s.WeightLen()))
 					win, scratch := make([]uint8, len(y)), random(r, f.Scratch(pool.Threads()))
 					return func() { f.Run(pool, y, win, x, w, bias, scratch) }
 				})
@@ -122,7 +122,7 @@ func BenchmarkFirst(b *testing.B) {
 				bench(b, s.Flops(), func(level isa.Level, pool *work.Pool) func() {
 					f := must(NewFirst(level, s, e))
 					x, w, y, bias := random(r, s.N*s.Cin*s.H*s.W), make([]float32, f.WeightLen()), random(r, f.Result().Len()), random(r, s.Cout)
-					f.PackWeights(pool, w, random(r, s.Cout*s.Cin*s.Taps()))
+					f.PackWeights(pool, w, random(r, s.WeightLen()))
 					win, scratch := make([]uint8, len(y)), random(r, f.Scratch(pool.Threads()))
 					return func() { f.Run(pool, y, win, x, w, bias, scratch) }
 				})

@@ -81,6 +81,7 @@ func fromBlocked(t *testing.T, s Tensor, src []float32) []float32 {
 // naive computes all three directions in float64 from what every tap of every pixel contributes.
 func naive(s Shape, x, w, dy, bias []float32) (y, dx, dw []float64) {
 	out := s.Out()
+	in, per := s.PerGroup()
 	y, dx, dw = make([]float64, s.N*s.Cout*out.H*out.W), make([]float64, len(x)), make([]float64, len(w))
 	for n := range s.N {
 		for co := range s.Cout {
@@ -90,14 +91,15 @@ func naive(s Shape, x, w, dy, bias []float32) (y, dx, dw []float64) {
 					if bias != nil {
 						y[i] = float64(bias[co])
 					}
-					for ci := range s.Cin {
+					for c := range in {
+						ci := co/per*in + c
 						for kh := range s.KH {
 							for kw := range s.KW {
-								iy, ix := oy*s.SH+kh-s.Top, ox*s.SW+kw-s.Left
+								iy, ix := oy*s.SH+kh*s.DH-s.Top, ox*s.SW+kw*s.DW-s.Left
 								if iy < 0 || iy >= s.H || ix < 0 || ix >= s.W {
 									continue
 								}
-								j, v := ((n*s.Cin+ci)*s.H+iy)*s.W+ix, ((co*s.Cin+ci)*s.KH+kh)*s.KW+kw
+								j, v := ((n*s.Cin+ci)*s.H+iy)*s.W+ix, ((co*in+c)*s.KH+kh)*s.KW+kw
 								y[i] += float64(x[j]) * float64(w[v])
 								dx[j] += float64(dy[i]) * float64(w[v])
 								dw[v] += float64(dy[i]) * float64(x[j])
@@ -153,24 +155,33 @@ func shapes() []Shape {
 		for stride := 1; stride <= 3; stride++ {
 			for pad := 0; pad <= k/2; pad++ {
 				cin, cout := channels[i%len(channels)], channels[(i*3+i/7)%len(channels)]
-				ss = append(ss, Shape{batches[i%len(batches)], cin, 7 + i%3, 9 - i%4, cout, Square(k, stride, pad)})
+				ss = append(ss, Shape{batches[i%len(batches)], cin, 7 + i%3, 9 - i%4, cout, 1, Square(k, stride, pad)})
 				i++
 			}
 		}
 	}
 	return append(ss,
-		Shape{64, 16, 3, 2, 16, Square(3, 1, 1)},
-		Shape{5, 17, 4, 4, 33, Square(3, 1, 1)},
-		Shape{1, 48, 40, 31, 16, Square(3, 1, 1)},               // an image cut into rows
-		Shape{2, 80, 5, 5, 16, Square(3, 1, 1)},                 // passes that do not come out even
-		Shape{2, 3, 8, 9, 20, Window{2, 3, 1, 2, 0, 1, 2, 0}},   // nothing symmetric
-		Shape{1, 5, 3, 3, 7, Window{3, 3, 2, 2, 3, 3, 3, 3}},    // windows that lie in the padding alone
-		Shape{2, 16, 6, 6, 16, Window{1, 1, 3, 3, 0, 0, 0, 0}},  // pixels that no window reaches
-		Shape{65, 4, 5, 5, 32, Window{3, 3, 1, 1, 1, 1, 1, 1}},  // a last region of other size
-		Shape{3, 1, 28, 28, 32, Window{3, 3, 1, 1, 1, 1, 1, 1}}, // the first layer of cnn-64
-		Shape{2, 3, 17, 13, 48, Window{7, 7, 2, 2, 3, 3, 3, 3}}, // and of a residual network
-		Shape{2, 2, 6, 5, 16, Square(2, 1, 0)},                  // taps that three does not divide
-		Shape{1, 2, 64, 33, 16, Window{5, 4, 1, 1, 2, 2, 1, 2}})
+		Shape{64, 16, 3, 2, 16, 1, Square(3, 1, 1)},
+		Shape{5, 17, 4, 4, 33, 1, Square(3, 1, 1)},
+		Shape{1, 48, 40, 31, 16, 1, Square(3, 1, 1)},                     // an image cut into rows
+		Shape{2, 80, 5, 5, 16, 1, Square(3, 1, 1)},                       // passes that do not come out even
+		Shape{2, 3, 8, 9, 20, 1, Window{2, 3, 1, 2, 0, 1, 2, 0, 1, 1}},   // nothing symmetric
+		Shape{1, 5, 3, 3, 7, 1, Window{3, 3, 2, 2, 3, 3, 3, 3, 1, 1}},    // windows that lie in the padding alone
+		Shape{2, 16, 6, 6, 16, 1, Window{1, 1, 3, 3, 0, 0, 0, 0, 1, 1}},  // pixels that no window reaches
+		Shape{65, 4, 5, 5, 32, 1, Window{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},  // a last region of other size
+		Shape{3, 1, 28, 28, 32, 1, Window{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}}, // the first layer of cnn-64
+		Shape{2, 3, 17, 13, 48, 1, Window{7, 7, 2, 2, 3, 3, 3, 3, 1, 1}}, // and of a residual network
+		Shape{2, 5, 11, 9, 20, 1, Window{3, 2, 1, 1, 2, 2, 1, 0, 2, 3}},  // dilated
+		Shape{2, 3, 12, 9, 20, 1, Window{3, 3, 2, 3, 3, 0, 3, 3, 3, 2}},
+		Shape{2, 1, 7, 8, 2, 1, Window{2, 3, 2, 2, 1, 2, 0, 3, 3, 2}},
+		Shape{2, 64, 7, 6, 64, 2, Square(3, 1, 1)}, // groups of whole blocks, of parts of one, of neither
+		Shape{3, 32, 5, 5, 32, 8, Square(3, 2, 1)},
+		Shape{2, 60, 6, 5, 36, 3, Square(3, 1, 1)},
+		Shape{2, 6, 6, 5, 40, 2, Window{3, 2, 1, 2, 2, 2, 1, 0, 2, 1}},
+		Shape{1, 96, 6, 5, 6, 3, Square(2, 1, 0)},
+		Shape{2, 21, 4, 5, 21, 21, Square(3, 1, 1)},
+		Shape{2, 2, 6, 5, 16, 1, Square(2, 1, 0)}, // taps that three does not divide
+		Shape{1, 2, 64, 33, 16, 1, Window{5, 4, 1, 1, 2, 2, 1, 2, 1, 1}})
 }
 
 // directions runs all plans of a shape and returns y with bias, and the gradients, as NCHW.
@@ -223,7 +234,7 @@ func TestDirections(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, pool *work.Pool) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for _, s := range shapes() {
-			x, w, bias := random(r, s.N*s.Cin*s.H*s.W), random(r, s.Cout*s.Cin*s.Taps()), random(r, s.Cout)
+			x, w, bias := random(r, s.N*s.Cin*s.H*s.W), random(r, s.WeightLen()), random(r, s.Cout)
 			out := s.Out()
 			dy := random(r, s.N*s.Cout*out.H*out.W)
 			y0, dx0, dw0 := naive(s, x, w, dy, bias)
@@ -233,7 +244,7 @@ func TestDirections(t *testing.T) {
 			near(t, fmt.Sprint(s, " weight gradient"), dw, dw0)
 			y, _, _ = directions(t, level, pool, s, true, x, w, dy, bias)
 			near(t, fmt.Sprint(s, " with ReLU"), y, relu64(y0))
-			if s.Cin <= MaxFirst {
+			if s.Cin <= MaxFirst && s.Groups == 1 {
 				y, dw = firstDirections(t, level, pool, s, false, x, w, dy, bias)
 				near(t, fmt.Sprint(s, " first layer"), y, y0)
 				near(t, fmt.Sprint(s, " first layer's weight gradient"), dw, dw0)

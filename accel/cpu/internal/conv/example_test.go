@@ -12,7 +12,7 @@ import (
 func Example() {
 	pool := work.New(work.DefaultThreads())
 	defer pool.Close()
-	shape := conv.Shape{N: 1, Cin: 1, H: 4, W: 4, Cout: 1, Window: conv.Square(3, 1, 1)}
+	shape := conv.Shape{N: 1, Cin: 1, H: 4, W: 4, Cout: 1, Groups: 1, Window: conv.Square(3, 1, 1)}
 	plan, err := conv.NewFirst(isa.Detect(), shape, conv.Epilogue{ReLU: true, Pool: true})
 	if err != nil {
 		fmt.Println(err)

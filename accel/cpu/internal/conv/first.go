@@ -37,11 +37,8 @@ const firstPixels = 128
 
 // NewFirst plans a convolution.
 func NewFirst(level isa.Level, s Shape, e Epilogue) (*First, error) {
-	if err := s.check(); err != nil {
+	if err := s.checkFirst(); err != nil {
 		return nil, err
-	}
-	if s.Cin*s.H*s.W > maxPixels {
-		return nil, fmt.Errorf("conv: an image of %v is larger than %d values", s.In(), maxPixels)
 	}
 	f := &First{Shape: s, Epilogue: e, k: kernelsOf(level), m: newMargin(s), bias: make([]float32, s.Out().Blocks()*Block)}
 	out := s.Out()
@@ -54,6 +51,19 @@ func NewFirst(level isa.Level, s Shape, e Epilogue) (*First, error) {
 		f.pool = newFusedPool(f.k, out, rs, e.ReLU)
 	}
 	return f, nil
+}
+
+func (s Shape) checkFirst() error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if s.Groups > 1 {
+		return fmt.Errorf("conv: a first layer of %d groups", s.Groups)
+	}
+	if s.Cin*s.H*s.W > maxPixels {
+		return fmt.Errorf("conv: an image of %v is larger than %d values", s.In(), maxPixels)
+	}
+	return nil
 }
 
 // planRegion makes the tables of a region.
@@ -89,7 +99,7 @@ func (f *First) planRegion(r region) firstRegion {
 }
 
 // tap is the offset of a tap in planes of the input, in values; with origin it makes an index.
-func (s Shape) tap(c, kh, kw int) int { return (c*s.H+kh-s.Top)*s.W + kw - s.Left }
+func (s Shape) tap(c, kh, kw int) int { return (c*s.H+kh*s.DH-s.Top)*s.W + kw*s.DW - s.Left }
 
 // origin is what all taps of a pixel of the output share, from row base of the region's first image.
 func (s Shape) origin(r region, q point) int {

@@ -1,8 +1,6 @@
 package conv
 
 import (
-	"fmt"
-
 	"github.com/cortado-ml/cortado/accel/cpu/internal/isa"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 )
@@ -36,11 +34,8 @@ type firstSum struct {
 
 // NewFirstWeightGradient plans the gradient.
 func NewFirstWeightGradient(level isa.Level, s Shape) (*FirstWeightGradient, error) {
-	if err := s.check(); err != nil {
+	if err := s.checkFirst(); err != nil {
 		return nil, err
-	}
-	if s.Cin*s.H*s.W > maxPixels {
-		return nil, fmt.Errorf("conv: an image of %v is larger than %d values", s.In(), maxPixels)
 	}
 	g := &FirstWeightGradient{Shape: s, k: kernelsOf(level), m: newMargin(s)}
 	out := s.Out()
@@ -56,8 +51,10 @@ func NewFirstWeightGradient(level isa.Level, s Shape) (*FirstWeightGradient, err
 // the three lie inside the image, at its border, each goes alone.
 func (g *FirstWeightGradient) plan(r region) []firstSum {
 	out := g.Out()
+	// The kernels take only the taps' offsets as negative. If the region's rows start in the padding, its pixels would be too.
+	shift := max(0, r.base-r.row*g.SH) * g.W
 	inside := func(q point, tap int) bool {
-		y, x := q.y*g.SH-g.Top+tap/g.KW%g.KH, q.x*g.SW-g.Left+tap%g.KW
+		y, x := q.y*g.SH-g.Top+tap/g.KW%g.KH*g.DH, q.x*g.SW-g.Left+tap%g.KW*g.DW
 		return y >= 0 && y < g.H && x >= 0 && x < g.W
 	}
 	var sums []firstSum
@@ -65,7 +62,7 @@ func (g *FirstWeightGradient) plan(r region) []firstSum {
 	for row := 0; row < rows; row += 3 {
 		together, alone := firstSum{row: row}, make([]firstSum, min(3, rows-row))
 		for k := range alone {
-			offset := int32(4 * g.tap((row+k)/g.Taps(), (row+k)/g.KW%g.KH, (row+k)%g.KW))
+			offset := int32(4 * (g.tap((row+k)/g.Taps(), (row+k)/g.KW%g.KH, (row+k)%g.KW) - shift))
 			alone[k] = firstSum{row: row + k, taps: []int32{offset}}
 			together.taps = append(together.taps, offset)
 		}
@@ -77,7 +74,7 @@ func (g *FirstWeightGradient) plan(r region) []firstSum {
 					for k := range alone {
 						all = all && inside(q, row+k)
 					}
-					pair := []int32{int32(4 * g.origin(r, q)), bytes((n*r.rows+y-r.row)*out.W + x)}
+					pair := []int32{int32(4 * (g.origin(r, q) + shift)), bytes((n*r.rows+y-r.row)*out.W + x)}
 					if all {
 						together.pairs = append(together.pairs, pair...)
 						continue

@@ -33,7 +33,7 @@ func NewForward(level isa.Level, s Shape, e Epilogue) (*Forward, error) {
 	}
 	f := &Forward{Shape: s, Epilogue: e, bias: make([]float32, s.Out().Blocks()*Block)}
 	f.m = newMargin(s)
-	f.p = newPass(kernelsOf(level), f.m.grid, s.In(), s.Out(), s.KW, s.Taps())
+	f.p = newPass(kernelsOf(level), f.m.grid, s.In(), s.Out(), s.Groups, s.KW, s.Taps())
 	if e.Pool {
 		f.pool = newFusedPool(f.p.k, s.Out(), f.p.regionsOf(), e.ReLU)
 	}
@@ -90,9 +90,9 @@ type forwardTask struct {
 // Do computes part i.
 func (t *forwardTask) Do(i int) {
 	f := t.f
-	r := f.p.regions[i/f.p.columns].region
-	column := i % f.p.columns * f.p.k.wide
-	wide := min(f.p.k.wide, f.p.out.Blocks()-column)
+	r := f.p.regions[i/len(f.p.columns)].region
+	c := f.p.columns[i%len(f.p.columns)]
+	column, wide := c.block, c.wide
 	if f.pool == nil {
 		plane := f.p.out.Plane()
 		y := t.y[column*plane+f.p.place(r)*Block:]
@@ -105,7 +105,7 @@ func (t *forwardTask) Do(i int) {
 	y, plane := f.pool.strip(t.scratch, slot, f.p.k.wide)
 	f.p.do(i, y, plane, t.x, t.w, t.bias, false)
 	f.m.addNotes(r, column, wide, y, plane, t.notes)
-	f.pool.do(i/f.p.columns, column, wide, t.y, t.win, y, plane)
+	f.pool.do(i/len(f.p.columns), column, wide, t.y, t.win, y, plane)
 }
 
 // fusedPool is a 2x2 max-pool that follows a convolution while its output is
@@ -124,7 +124,7 @@ func newFusedPool(k *kernels, in Tensor, rs []region, relu bool) *fusedPool {
 	window := pooling{Window: Square(2, 2, 0)}
 	oh, ow := in.H/2, in.W/2
 	p := &fusedPool{k: k, out: Tensor{in.N, in.C, oh, ow}, relu: relu}
-	g := grid{forwardAxis(oh, in.H, 2, 2, 0), forwardAxis(ow, in.W, 2, 2, 0)}
+	g := grid{forwardAxis(oh, in.H, 2, 2, 1, 0), forwardAxis(ow, in.W, 2, 2, 1, 0)}
 	var pooled []region
 	for _, r := range rs {
 		p.stripe = max(p.stripe, r.pixels(in.W)*Block)

@@ -35,12 +35,12 @@ func guarded[T float32 | uint8](t *testing.T, x []T) []T {
 func TestGuards(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, pool *work.Pool) {
 		r := rand.New(rand.NewPCG(15, 16))
-		for _, s := range []Shape{{2, 3, 5, 7, 48, Square(3, 1, 1)}, {1, 32, 4, 3, 32, Square(3, 2, 1)}, {3, 1, 6, 6, 16, Square(2, 2, 0)}} {
+		for _, s := range []Shape{{2, 3, 5, 7, 48, 1, Square(3, 1, 1)}, {1, 32, 4, 3, 32, 1, Square(3, 2, 1)}, {3, 1, 6, 6, 16, 1, Square(2, 2, 0)}} {
 			used := func(s Tensor) []float32 { return guarded(t, random(r, s.Len()-Block)) } // without the pixel that nobody reads
 			floats := func(n int) []float32 { return guarded(t, random(r, n)) }
 			out := s.Out()
 			x, y, dx, dy := used(s.In()), used(s.Out()), used(s.In()), used(s.Out())
-			w, bias := floats(s.Cout*s.Cin*s.Taps()), floats(s.Cout)
+			w, bias := floats(s.WeightLen()), floats(s.Cout)
 			f := must(NewForward(level, s, Epilogue{ReLU: true}))
 			packed := floats(f.WeightLen())
 			f.PackWeights(pool, packed, w)

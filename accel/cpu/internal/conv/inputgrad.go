@@ -22,7 +22,7 @@ func NewInputGradient(level isa.Level, s Shape) (*InputGradient, error) {
 		return nil, err
 	}
 	g := s.forwardGrid(s.H, s.W).transpose(s.H, s.W)
-	return &InputGradient{Shape: s, p: newPass(kernelsOf(level), g, s.Out(), s.In(), s.KW, s.Taps())}, nil
+	return &InputGradient{Shape: s, p: newPass(kernelsOf(level), g, s.Out(), s.In(), s.Groups, s.KW, s.Taps())}, nil
 }
 
 // WeightLen is the length of the packed weights.
@@ -53,6 +53,7 @@ type inputGradientTask struct {
 func (t *inputGradientTask) Do(i int) {
 	p := t.g.p
 	plane := p.out.Plane()
-	at := i%p.columns*p.k.wide*plane + p.place(p.regions[i/p.columns].region)*Block
+	n := len(p.columns)
+	at := p.columns[i%n].block*plane + p.place(p.regions[i/n].region)*Block
 	p.do(i, t.dx[at:], plane, t.dy, t.w, nil, false)
 }

@@ -22,7 +22,8 @@ func (m *margin) noteLen() int { return 1 + m.Taps()*Block }
 // note writes the note of a block; w is [cout][cin][taps].
 func (m *margin) note(dst, w []float32, block int) {
 	clear(dst[:m.noteLen()])
-	size := m.Cin * m.Taps()
+	in, _ := m.PerGroup()
+	size := in * m.Taps()
 	from, to := block*Block, min(block*Block+Block, m.Cout)
 	if finite(w[from*size : to*size]) {
 		return
@@ -97,15 +98,14 @@ func (m *margin) addNotes(r region, column, wide int, y []float32, plane int, no
 }
 
 // addGradients adds 0 x dy of the taps in the padding to the gradient dw
-// [cout][cin][taps]: that of one block of output channels and of some input
+// [cout][cin/groups][taps]: that of one block of output channels and of some input
 // channels. Every finite gradient dy leaves dw as it is, and any other shows in
 // dw already unless a window lies in the padding alone, so nothing is done without need.
 func (m *margin) addGradients(dw, dy []float32, block, fromIn, toIn int) {
-	size := m.Cin * m.Taps()
 	from, to := block*Block, min(block*Block+Block, m.Cout)
 	needed := m.blind()
 	for o := from; o < to && !needed; o++ {
-		needed = !finite(dw[o*size+fromIn*m.Taps() : o*size+toIn*m.Taps()])
+		needed = !finite(m.gradientOf(dw, o, fromIn, toIn))
 	}
 	if !needed {
 		return
@@ -119,12 +119,23 @@ func (m *margin) addGradients(dw, dy []float32, block, fromIn, toIn int) {
 		}
 		m.outside(p/out.W%out.H, p%out.W, func(tap int) {
 			for o := from; o < to; o++ {
-				for c := fromIn; c < toIn; c++ {
-					dw[o*size+c*m.Taps()+tap] += 0 * d[o%Block]
+				for of := m.gradientOf(dw, o, fromIn, toIn); len(of) > 0; of = of[m.Taps():] {
+					of[tap] += 0 * d[o%Block]
 				}
 			}
 		})
 	}
+}
+
+// gradientOf is the part of dw for output channel o and those of some input channels that it sees.
+func (m *margin) gradientOf(dw []float32, o, fromIn, toIn int) []float32 {
+	in, out := m.PerGroup()
+	first := o / out * in // of the group
+	fromIn, toIn = max(fromIn-first, 0), min(toIn-first, in)
+	if fromIn >= toIn {
+		return nil
+	}
+	return dw[(o*in+fromIn)*m.Taps() : (o*in+toIn)*m.Taps()]
 }
 
 // blind tells whether some window lies in the padding alone.

@@ -6,11 +6,13 @@ package conv
 type pass struct {
 	k       *kernels
 	in, out Tensor
+	groups
 	taps    int
-	kb      int // blocks of input channels that one panel of weights covers
-	passes  int // panels for one block of output channels
-	columns int // tasks for one region: groups of blocks of output channels
+	kb      int      // blocks of input channels that one panel of weights covers
+	passes  int      // panels for one block of output channels
+	columns []column // tasks for one region
 	regions []plannedRegion
+	sums    []float64 // of mixed groups: 16 for each task
 }
 
 // plannedRegion is a region with the tiles of its kind. empty lists the pixels,
@@ -22,17 +24,23 @@ type plannedRegion struct {
 }
 
 // newPass plans the sums that the grid names.
-func newPass(k *kernels, g grid, in, out Tensor, kernelWidth, taps int) *pass {
-	p := &pass{k: k, in: in, out: out, taps: taps}
-	blocks := in.Blocks()
+func newPass(k *kernels, g grid, in, out Tensor, n, kernelWidth, taps int) *pass {
+	p := &pass{k: k, in: in, out: out, groups: groups{in.C / n, out.C / n}, taps: taps}
+	blocks := 0
+	p.columns = p.columnsOf(out, k.wide)
+	for _, c := range p.columns {
+		blocks = max(blocks, c.blocks)
+	}
 	p.passes = ceil(blocks, panelBlocks(g))
 	p.kb = ceil(blocks, max(1, p.passes))
-	p.columns = ceil(out.Blocks(), k.wide)
-	rs := regions(in, out, regionTarget(max(in.Pixels(), out.Pixels())*p.columns))
+	rs := regions(in, out, regionTarget(max(in.Pixels(), out.Pixels())*len(p.columns)))
 	shared(g, rs, func(r region) plannedRegion { return p.planRegion(g, r, kernelWidth) }, func(r region, planned plannedRegion) {
 		planned.region = r
 		p.regions = append(p.regions, planned)
 	})
+	if p.mixed() {
+		p.sums = make([]float64, p.tasks()*Block)
+	}
 	return p
 }
 
@@ -110,7 +118,7 @@ func cut(px []point, big, small int, f func([]point)) {
 }
 
 // tasks is the number of parts of the work.
-func (p *pass) tasks() int { return len(p.regions) * p.columns }
+func (p *pass) tasks() int { return len(p.regions) * len(p.columns) }
 
 // panel is the size of the weights of one block of output channels and kb blocks of input channels.
 func (p *pass) panel() int { return p.taps * p.kb * Block * Block }
@@ -118,7 +126,8 @@ func (p *pass) panel() int { return p.taps * p.kb * Block * Block }
 // weightLen is the number of packed weights: [output block][pass][tap][input channel of the pass][16 output channels].
 func (p *pass) weightLen() int { return p.out.Blocks() * p.passes * p.panel() }
 
-// weightAt is the place of the weights of one input channel and tap for a block of output channels.
+// weightAt is the place of the weights of one input channel and tap for a block
+// of output channels; the channel counts from the first block that they see.
 func (p *pass) weightAt(outBlock, inChannel, tap int) int {
 	perPass := p.kb * Block
 	return (outBlock*p.passes+inChannel/perPass)*p.panel() + (tap*perPass+inChannel%perPass)*Block
@@ -130,40 +139,42 @@ func (p *pass) place(r region) int { return (r.n*p.out.H + r.row) * p.out.W }
 // do computes task i. y holds the region's output: wide blocks of channels that
 // are yPlane values apart. It returns the number of blocks.
 func (p *pass) do(i int, y []float32, yPlane int, x, w, bias []float32, relu bool) {
-	r := &p.regions[i/p.columns]
-	column := i % p.columns * p.k.wide
+	r := &p.regions[i/len(p.columns)]
+	column := p.columns[i%len(p.columns)]
 	last := 0
 	if bias != nil {
 		last |= modeBias
-		bias = bias[column*Block:]
+		bias = bias[column.block*Block:]
 	}
 	if relu {
 		last |= modeReLU
 	}
-	wide := min(p.k.wide, p.out.Blocks()-column)
 	c := convCall{
-		tiles: r.tiles, y: y, bias: bias, wide: wide,
+		tiles: r.tiles, y: y, bias: bias, wide: column.wide,
 		xPlane: p.in.Plane(), yPlane: yPlane, wPlane: p.passes * p.panel(),
 	}
 	first := (r.n*p.in.H + r.base) * p.in.W * Block
-	for k := range p.passes {
+	for k := 0; k*p.kb < column.blocks; k++ {
 		from := k * p.kb
-		c.x = x[from*c.xPlane+first:]
-		c.w = w[(column*p.passes+k)*p.panel():]
-		c.blocks = min(p.kb, p.in.Blocks()-from)
+		c.x = x[(column.from+from)*c.xPlane+first:]
+		c.w = w[(column.block*p.passes+k)*p.panel():]
+		c.blocks = min(p.kb, column.blocks-from)
 		c.mode = 0
 		if k > 0 {
 			c.mode = modeAdd
 		}
-		if k == p.passes-1 {
+		if from+p.kb >= column.blocks {
 			c.mode |= last
 		}
 		if len(r.tiles) > 0 {
 			p.k.conv(c)
 		}
 	}
-	fill(r.empty, y, yPlane, bias, relu, wide)
-	p.out.clearRegion(column, wide, y, yPlane, r.pixels(p.out.W))
+	fill(r.empty, y, yPlane, bias, relu, column.wide)
+	p.out.clearRegion(column.block, column.wide, y, yPlane, r.pixels(p.out.W))
+	if p.mixed() {
+		p.separate(i, y, yPlane, x[first:], w, bias, relu)
+	}
 }
 
 // fill stores what pixels have that no tap reaches: the bias, or 0.

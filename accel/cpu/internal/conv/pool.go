@@ -75,6 +75,9 @@ func newPool(level isa.Level, in Tensor, w Window, countPad bool) (*Pool, error)
 	if err := w.check(in.H, in.W); err != nil {
 		return nil, err
 	}
+	if w.DH != 1 || w.DW != 1 {
+		return nil, fmt.Errorf("conv: a pooling window with dilation %dx%d", w.DH, w.DW)
+	}
 	if max(w.Top, w.Bottom) >= w.KH || max(w.Left, w.Right) >= w.KW {
 		return nil, fmt.Errorf("conv: padding %d, %d, %d, %d of a pooling window %dx%d is not smaller than the window", w.Top, w.Bottom, w.Left, w.Right, w.KH, w.KW)
 	}
@@ -82,7 +85,7 @@ func newPool(level isa.Level, in Tensor, w Window, countPad bool) (*Pool, error)
 	oh, ow := w.Out(in.H, in.W)
 	p.Out = Tensor{in.N, in.C, oh, ow}
 	p.pooling = pooling{w, countPad}
-	p.tiled = w == Window{KH: w.KH, KW: w.KW, SH: w.KH, SW: w.KW} && in.H%w.KH == 0 && in.W%w.KW == 0
+	p.tiled = w == Window{KH: w.KH, KW: w.KW, SH: w.KH, SW: w.KW, DH: 1, DW: 1} && in.H%w.KH == 0 && in.W%w.KW == 0
 	g := w.forwardGrid(in.H, in.W)
 	shared(g, wholeImages(in, p.Out, poolPixels), func(r region) []poolClass { return p.plan(g, r, in.H, in.W) }, func(r region, classes []poolClass) {
 		p.regions = append(p.regions, pooledRegion{r, classes})

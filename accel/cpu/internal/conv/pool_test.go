@@ -71,7 +71,7 @@ var poolWindows = []struct {
 	{5, 5, Square(3, 1, 1)},
 	{4, 4, Square(4, 4, 0)},
 	{9, 8, Square(2, 3, 0)},
-	{6, 7, Window{2, 3, 1, 2, 0, 1, 2, 0}},
+	{6, 7, Window{2, 3, 1, 2, 0, 1, 2, 0, 1, 1}},
 	{11, 11, Square(11, 1, 5)},
 	{1, 1, Square(1, 1, 0)},
 }
@@ -124,14 +124,14 @@ func TestForwardPool(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, pool *work.Pool) {
 		r := rand.New(rand.NewPCG(9, 10))
 		for i, s := range []Shape{
-			{5, 32, 14, 14, 64, Square(3, 1, 1)},
-			{3, 3, 7, 9, 20, Square(3, 1, 1)},
-			{1, 2, 40, 33, 16, Square(3, 1, 1)},
-			{2, 1, 63, 31, 48, Square(5, 1, 2)},
-			{2, 4, 5, 3, 16, Square(2, 2, 1)},
+			{5, 32, 14, 14, 64, 1, Square(3, 1, 1)},
+			{3, 3, 7, 9, 20, 1, Square(3, 1, 1)},
+			{1, 2, 40, 33, 16, 1, Square(3, 1, 1)},
+			{2, 1, 63, 31, 48, 1, Square(5, 1, 2)},
+			{2, 4, 5, 3, 16, 1, Square(2, 2, 1)},
 		} {
 			for _, relu := range []bool{false, true} {
-				x, w, bias := random(r, s.N*s.Cin*s.H*s.W), random(r, s.Cout*s.Cin*s.Taps()), random(r, s.Cout)
+				x, w, bias := random(r, s.N*s.Cin*s.H*s.W), random(r, s.WeightLen()), random(r, s.Cout)
 				if i%2 == 1 {
 					x[len(x)/2], w[3] = float32(math.NaN()), float32(math.Inf(1))
 				}

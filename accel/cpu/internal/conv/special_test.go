@@ -14,12 +14,13 @@ import (
 func zeroPadded(s Shape, x, w, dy, bias []float32) (y, dx, dw []float64) {
 	y, dx, dw = naive(s, x, w, dy, bias)
 	out := s.Out()
+	in, _ := s.PerGroup()
 	for i := range y {
 		co, oy, ox := i/(out.H*out.W)%s.Cout, i/out.W%out.H, i%out.W
-		for k := range s.Cin * s.Taps() {
-			iy, ix := oy*s.SH+k/s.KW%s.KH-s.Top, ox*s.SW+k%s.KW-s.Left
+		for k := range in * s.Taps() {
+			iy, ix := oy*s.SH+k/s.KW%s.KH*s.DH-s.Top, ox*s.SW+k%s.KW*s.DW-s.Left
 			if iy < 0 || iy >= s.H || ix < 0 || ix >= s.W {
-				v := co*s.Cin*s.Taps() + k
+				v := co*in*s.Taps() + k
 				y[i] += 0 * float64(w[v])
 				dw[v] += 0 * float64(dy[i])
 			}
@@ -34,14 +35,18 @@ func TestSpecial(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, pool *work.Pool) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, s := range []Shape{
-			{2, 3, 5, 6, 17, Square(3, 1, 1)},
-			{1, 17, 6, 5, 5, Square(3, 2, 1)},
-			{1, 2, 1, 2, 20, Square(3, 1, 1)},
-			{1, 4, 3, 3, 7, Square(3, 3, 3)},
+			{2, 3, 5, 6, 17, 1, Square(3, 1, 1)},
+			{1, 17, 6, 5, 5, 1, Square(3, 2, 1)},
+			{1, 2, 1, 2, 20, 1, Square(3, 1, 1)},
+			{1, 4, 3, 3, 7, 1, Square(3, 3, 3)},
+			{2, 3, 7, 6, 17, 1, Window{2, 3, 1, 2, 2, 2, 3, 0, 3, 2}},
+			{2, 32, 5, 4, 32, 2, Square(3, 1, 1)},
+			{2, 12, 5, 4, 20, 4, Square(3, 1, 1)},
+			{1, 40, 4, 3, 36, 2, Square(3, 2, 1)},
 		} {
 			out := s.Out()
 			for i := range 40 {
-				x, w, bias := random(r, s.N*s.Cin*s.H*s.W), random(r, s.Cout*s.Cin*s.Taps()), random(r, s.Cout)
+				x, w, bias := random(r, s.N*s.Cin*s.H*s.W), random(r, s.WeightLen()), random(r, s.Cout)
 				dy := random(r, s.N*s.Cout*out.H*out.W)
 				operand := [][]float32{x, w, bias, dy}[i%4]
 				for range 1 + i%3 {
@@ -55,7 +60,7 @@ func TestSpecial(t *testing.T) {
 				near(t, what+" weight gradient", dw, dw0)
 				y, _, _ = directions(t, level, pool, s, true, x, w, dy, bias)
 				near(t, what+" with ReLU", y, relu64(y0))
-				if s.Cin <= MaxFirst {
+				if s.Cin <= MaxFirst && s.Groups == 1 {
 					y, dw = firstDirections(t, level, pool, s, false, x, w, dy, bias)
 					near(t, what+" first layer", y, y0)
 					near(t, what+" first layer's weight gradient", dw, dw0)
@@ -72,7 +77,7 @@ func TestSpecial(t *testing.T) {
 func TestThreads(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, _ *work.Pool) {
 		r := rand.New(rand.NewPCG(5, 6))
-		s, s1 := Shape{12, 32, 14, 14, 48, Square(3, 1, 1)}, Shape{12, 3, 28, 28, 48, Square(3, 2, 1)}
+		s, s1 := Shape{12, 32, 14, 14, 48, 1, Square(3, 1, 1)}, Shape{12, 3, 28, 28, 48, 1, Square(3, 2, 1)}
 		x, dy, w := random(r, s.In().Len()), random(r, s.Out().Len()), random(r, s.Cout*s.Cin*9)
 		images, w1 := random(r, 12*3*28*28), random(r, 48*27)
 		channels := random(r, 48)
@@ -148,7 +153,7 @@ func TestThreads(t *testing.T) {
 
 // TestErrors checks what plans refuse.
 func TestErrors(t *testing.T) {
-	ok := Shape{2, 3, 8, 8, 4, Square(3, 1, 1)}
+	ok := Shape{2, 3, 8, 8, 4, 1, Square(3, 1, 1)}
 	for what, change := range map[string]func(s *Shape){
 		"negative batch":         func(s *Shape) { s.N = -1 },
 		"no channels":            func(s *Shape) { s.Cin = 0 },
@@ -156,6 +161,10 @@ func TestErrors(t *testing.T) {
 		"no window":              func(s *Shape) { s.KH = 0 },
 		"no stride":              func(s *Shape) { s.SW = 0 },
 		"negative padding":       func(s *Shape) { s.Left = -1 },
+		"no groups":              func(s *Shape) { s.Groups = 0 },
+		"uneven groups":          func(s *Shape) { s.Groups = 2 },
+		"no dilation":            func(s *Shape) { s.DH = 0 },
+		"dilated beyond image":   func(s *Shape) { s.DW = 5 },
 		"window beyond image":    func(s *Shape) { s.H, s.Top, s.Bottom = 2, 0, 0 },
 		"image beyond int32":     func(s *Shape) { s.H, s.W = 1<<15, 1<<15 },
 		"image beyond int64":     func(s *Shape) { s.H, s.W = 1<<40, 1<<40 },
@@ -199,7 +208,7 @@ func TestErrors(t *testing.T) {
 // TestEmpty checks batches without images.
 func TestEmpty(t *testing.T) {
 	atLevels(t, func(t *testing.T, level isa.Level, pool *work.Pool) {
-		s := Shape{0, 3, 8, 8, 20, Square(3, 1, 1)}
+		s := Shape{0, 3, 8, 8, 20, 1, Square(3, 1, 1)}
 		w, bias := make([]float32, 20*27), make([]float32, 20)
 		_, _, dw := directions(t, level, pool, s, true, nil, w, nil, bias)
 		near(t, "weight gradient", dw, make([]float64, len(w)))

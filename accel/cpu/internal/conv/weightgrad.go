@@ -12,14 +12,22 @@ import (
 // sums are added in order. One plan serves one call at a time.
 type WeightGradient struct {
 	Shape
-	k       *kernels
-	m       margin
-	chunks  []chunk
-	pieces  int // of the batch
-	columns int // groups of blocks of output channels
+	k *kernels
+	m margin
+	groups
+	chunks []chunk
+	pieces int // of the batch
+	parts  []weightPart
+	inner  int // the largest number of blocks of input channels that a block of output channels sees
 
 	task   weightTask
 	finish unpack
+}
+
+// weightPart is the gradient between a block of input channels and some of output channels.
+type weightPart struct {
+	column
+	in int // the block of input channels, of those that the column sees
 }
 
 // chunk is a region of the output with the pairs of pixels of each tap.
@@ -40,14 +48,25 @@ func NewWeightGradient(level isa.Level, s Shape) (*WeightGradient, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	g := &WeightGradient{Shape: s, k: kernelsOf(level)}
+	in, per := s.PerGroup()
+	g := &WeightGradient{Shape: s, k: kernelsOf(level), groups: groups{in, per}}
 	out := s.Out()
 	g.m = newMargin(s)
 	shared(g.m.grid, regions(s.In(), out, chunkPixels*min(s.SH*s.SW, 4)), func(r region) [][]int32 { return g.m.pairs(r) }, func(r region, pairs [][]int32) {
 		g.chunks = append(g.chunks, chunk{r, pairs})
 	})
-	g.columns = ceil(out.Blocks(), g.k.wide)
-	g.pieces = piecesOf(g.columns*s.In().Blocks(), len(g.chunks))
+	columns := g.columnsOf(out, g.k.wide)
+	for _, c := range columns {
+		g.inner = max(g.inner, c.blocks)
+	}
+	for in := range g.inner { // neighbours share their input, if there are no groups
+		for _, c := range columns {
+			if in < c.blocks {
+				g.parts = append(g.parts, weightPart{c, in})
+			}
+		}
+	}
+	g.pieces = piecesOf(len(g.parts), len(g.chunks))
 	return g, nil
 }
 
@@ -72,26 +91,25 @@ func (m *margin) pairs(r region) [][]int32 {
 	return pairs
 }
 
-// len is the length of one packed gradient: [output block][input block][tap][16 in][16 out].
+// len is the length of one packed gradient: [output block][input block that it sees][tap][16 in][16 out].
 func (g *WeightGradient) len() int {
-	return g.Out().Blocks() * g.In().Blocks() * g.Taps() * Block * Block
+	return g.Out().Blocks() * g.inner * g.Taps() * Block * Block
 }
 
 // Scratch is the length of the workspace that Run needs.
 func (g *WeightGradient) Scratch() int { return g.pieces * g.len() }
 
-// Run stores in dw the gradient of the weights [cout][cin][kh][kw].
+// Run stores in dw the gradient of the weights [cout][cin/groups][kh][kw].
 func (g *WeightGradient) Run(pool *work.Pool, dw, x, dy, scratch []float32) {
 	if len(g.chunks) == 0 {
 		clear(dw)
 		return
 	}
 	g.task = weightTask{g, x, dy, scratch}
-	in, out := g.In().Blocks(), g.Out().Blocks()
-	run(pool, int(g.Flops()/100), g.pieces*in*g.columns, &g.task)
+	run(pool, int(g.Flops()/100), g.pieces*len(g.parts), &g.task)
 	g.task = weightTask{}
 	g.finish = unpack{g, dw, dy, scratch}
-	run(pool, g.pieces*g.len(), in*out, &g.finish)
+	run(pool, g.pieces*g.len(), len(g.parts), &g.finish)
 	g.finish = unpack{}
 }
 
@@ -101,21 +119,19 @@ type weightTask struct {
 	x, dy, scratch []float32
 }
 
-// Do computes part i. Neighbours share their input.
+// Do computes part i.
 func (t *weightTask) Do(i int) {
 	g := t.g
 	in, out := g.In(), g.Out()
-	column := i % g.columns * g.k.wide
-	block := i / g.columns % in.Blocks()
-	piece := i / g.columns / in.Blocks()
+	p, piece := g.parts[i%len(g.parts)], i/len(g.parts)
 	perBlock := g.Taps() * Block * Block
-	c := wgradCall{dyPlane: out.Plane(), dwPlane: in.Blocks() * perBlock, wide: min(g.k.wide, out.Blocks()-column)}
-	dw := t.scratch[piece*g.len()+(column*in.Blocks()+block)*perBlock:]
+	c := wgradCall{dyPlane: out.Plane(), dwPlane: g.inner * perBlock, wide: p.wide}
+	dw := t.scratch[piece*g.len()+(p.block*g.inner+p.in)*perBlock:]
 	from, to := piece*len(g.chunks)/g.pieces, (piece+1)*len(g.chunks)/g.pieces
 	for j := range g.chunks[from:to] {
 		chunk := &g.chunks[from+j]
-		c.x = t.x[block*in.Plane()+(chunk.n*in.H+chunk.base)*in.W*Block:]
-		c.dy = t.dy[column*out.Plane()+(chunk.n*out.H+chunk.row)*out.W*Block:]
+		c.x = t.x[(p.from+p.in)*in.Plane()+(chunk.n*in.H+chunk.base)*in.W*Block:]
+		c.dy = t.dy[p.block*out.Plane()+(chunk.n*out.H+chunk.row)*out.W*Block:]
 		c.add = j > 0
 		for tap, pairs := range chunk.pairs {
 			c.pairs, c.dw = pairs, dw[tap*Block*Block:]
@@ -131,25 +147,30 @@ func (t *weightTask) Do(i int) {
 	}
 }
 
-// unpack is a prepared task: it adds the pieces in order, and stores the weights [cout][cin][taps].
+// unpack is a prepared task: it adds the pieces in order, and stores the weights [cout][cin/groups][taps].
 type unpack struct {
 	g               *WeightGradient
 	dw, dy, scratch []float32
 }
 
-// Do unpacks one block of input channels of one block of output channels.
+// Do unpacks part i.
 func (t *unpack) Do(i int) {
-	g := t.g
-	inBlocks, taps := g.In().Blocks(), g.Taps()
+	g, p := t.g, t.g.parts[i]
+	taps := g.Taps()
 	block := taps * Block * Block
-	sum := addPieces(t.scratch, i*block, block, g.len(), g.pieces)
-	outBlock, from := i/inBlocks, i%inBlocks*Block
+	from := (p.from + p.in) * Block
 	to := min(from+Block, g.Cin)
-	for c := from; c < to; c++ {
-		dst := t.dw[(outBlock*Block*g.Cin+c)*taps:]
-		transpose(g.k, dst, g.Cin*taps, sum[(c-from)*Block:], Block*Block, taps, min(Block, g.Cout-outBlock*Block))
+	for b := p.block; b < p.block+p.wide; b++ {
+		sum := addPieces(t.scratch, (b*g.inner+p.in)*block, block, g.len(), g.pieces)
+		g.eachRun(g.Out(), b, func(group, o, n int) {
+			first := group * g.groups.in
+			for c := max(from, first); c < min(to, first+g.groups.in); c++ {
+				dst := t.dw[(o*g.groups.in+c-first)*taps:]
+				transpose(g.k, dst, g.groups.in*taps, sum[(c-from)*Block+o%Block:], Block*Block, taps, n)
+			}
+		})
+		g.m.addGradients(t.dw, t.dy, b, from, to)
 	}
-	g.m.addGradients(t.dw, t.dy, outBlock, from, to)
 }
 
 // addPieces adds n values from at on of all pieces, which are size values apart, to those of the first.

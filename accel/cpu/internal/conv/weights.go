@@ -13,19 +13,22 @@ type pack struct {
 func (t *pack) Do(block int) {
 	p := t.p
 	size := p.passes * p.panel()
-	from, lanes := block*Block, min(Block, p.out.C-block*Block)
-	if p.in.C%(p.kb*Block) != 0 {
-		clear(t.dst[block*size:][:size]) // weights of input channels that do not exist; lanes that do not are cleared in the output
+	if p.in.C%(p.kb*Block) != 0 || p.groups.out < p.out.C {
+		clear(t.dst[block*size:][:size]) // weights between channels that do not exist or belong together; lanes that do not are cleared in the output
 	}
-	// Strides of the source between the pass's output and input channels.
-	outStride, inStride := p.in.C*p.taps, p.taps
-	if t.m == nil {
-		outStride, inStride = p.taps, p.out.C*p.taps
-	}
-	for in := range p.in.C {
-		src, dst := t.w[from*outStride+in*inStride:], t.dst[p.weightAt(block, in, 0):]
-		transpose(p.k, dst, p.kb*Block*Block, src, outStride, lanes, p.taps)
-	}
+	base := block * Block / p.groups.out * p.groups.in / Block * Block // the first input channel of the column
+	p.eachRun(p.out, block, func(group, o, n int) {
+		first := group * p.groups.in
+		// Where the source is for the pass's channels, and its strides between output and input channels.
+		at, outStride, inStride := o*p.groups.in*p.taps, p.groups.in*p.taps, p.taps
+		if t.m == nil {
+			at, outStride, inStride = (first*p.groups.out+o%p.groups.out)*p.taps, p.taps, p.groups.out*p.taps
+		}
+		for in := range p.groups.in {
+			dst := t.dst[p.weightAt(block, first+in-base, 0)+o%Block:]
+			transpose(p.k, dst, p.kb*Block*Block, t.w[at+in*inStride:], outStride, n, p.taps)
+		}
+	})
 	if t.m != nil {
 		t.m.note(t.dst[p.weightLen()+block*t.m.noteLen():], t.w, block)
 	}
