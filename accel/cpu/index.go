@@ -2,9 +2,9 @@ package cpu
 
 import (
 	"cmp"
-	"github.com/cortado-ml/cortado/accel"
 	"slices"
 
+	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"

@@ -2,8 +2,8 @@ package cpu
 
 import (
 	"fmt"
-	"github.com/cortado-ml/cortado/accel"
 
+	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
 	"github.com/cortado-ml/cortado/ops"

@@ -1,9 +1,9 @@
 package cpu
 
 import (
-	"github.com/cortado-ml/cortado/accel"
 	"math"
 
+	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/conv"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
