@@ -21,6 +21,9 @@ type golden struct {
 	CountPad                                                                  bool `json:"include_pad"`
 	To                                                                        string
 	Value, Eps, Momentum                                                      float64
+	Reduction                                                                 string
+	Blank                                                                     int
+	ZeroInfinity                                                              bool `json:"zero_infinity"`
 }
 
 // goldenOps say what PyTorch ran in this package's words.
@@ -117,6 +120,17 @@ var goldenOps = map[string]func(a golden, in []Value) []Value{
 			at += n
 		}
 		return parts
+	},
+	"ctc_loss": func(a golden, in []Value) []Value {
+		c := CTC{Steps: in[2], Labels: in[3], Blank: a.Blank, ZeroInfinity: a.ZeroInfinity}
+		switch logp := in[0].LogSoftmax(2); a.Reduction {
+		case "none":
+			return one(CTCRows(logp, in[1], c))
+		case "sum":
+			return one(CTCRows(logp, in[1], c).Sum())
+		default:
+			return one(CTCLoss(logp, in[1], c))
+		}
 	},
 	"slice": func(a golden, in []Value) []Value {
 		x := in[0]

@@ -252,8 +252,33 @@ def moving():
     case("slice", "every other", [x(3, 6, seed=115)], lambda a: a[1:3, 0:6:2].contiguous(), start=[1, 0], stop=[3, 6], step=[1, 2])
 
 
+def ctc():
+    """Logits go through log_softmax: PyTorch's gradient is right only with it."""
+    def loss(logits, targets, steps, labels, **options):
+        return F.ctc_loss(logits.log_softmax(2), targets, steps, labels, **options)
+
+    for name, seed, shape, targets, steps, labels, options in (
+        ("lengths", 120, (7, 3, 5), [[1, 2, 3], [4, 1, 0], [2, 0, 0]], [7, 5, 6], [3, 2, 1], {}),
+        ("repeated labels", 121, (8, 2, 4), [[1, 1, 1, 2], [3, 3, 2, 2]], [8, 7], [4, 4], {}),
+        ("just enough steps", 122, (5, 2, 3), [[1, 1, 2], [2, 1, 2]], [4, 3], [3, 3], {}),
+        ("another blank", 123, (6, 2, 4), [[0, 1, 2], [2, 2, 0]], [6, 6], [3, 2], {"blank": 3}),
+        ("empty target", 124, (4, 3, 3), [[1, 2], [0, 0], [2, 0]], [4, 4, 3], [2, 0, 1], {}),
+        ("only empty targets", 125, (4, 2, 3), [[], []], [4, 3], [0, 0], {}),
+        ("impossible counts as zero", 126, (4, 3, 3), [[1, 2, 1], [1, 1, 1], [2, 2, 2]], [4, 4, 4], [3, 3, 3], {"zero_infinity": True}),
+        ("long", 127, (60, 2, 12), [[1, 2, 3, 3, 11, 10, 4, 4, 4, 9], [5, 6, 5, 6, 5, 6, 5, 6, 0, 0]], [60, 41], [10, 8], {}),
+    ):
+        for reduction in ("none", "sum", "mean"):
+            case("ctc_loss", f"{name}, {reduction}", [x(*shape, seed=seed), i64(targets), i64(steps), i64(labels)],
+                 lambda *a: loss(*a, reduction=reduction, **options), reduction=reduction, **options)
+    case("ctc_loss", "impossible", [x(4, 3, 3, seed=128), i64([[1, 2, 1], [1, 1, 1], [2, 2, 2]]), i64([4, 4, 2]), i64([3, 3, 3])],
+         lambda logits, *a: loss(logits.detach(), *a, reduction="none"), reduction="none")
+    far = torch.log_softmax(x(3, 1, 3, seed=129), 2)
+    far[0, 0, 1], far[1, 0, 2] = -1e4, -2e4
+    case("ctc_loss", "far apart", [far, i64([[1, 2]]), i64([2]), i64([2])], lambda *a: loss(*a, reduction="sum"), reduction="sum")
+
+
 def write(folder):
-    for group in (elementwise, reduce, products, pools, norms, moving):
+    for group in (elementwise, reduce, products, pools, norms, moving, ctc):
         group()
     path = folder / "ops.json"
     lines = ",\n".join(json.dumps(c, separators=(",", ":"), allow_nan=False) for c in cases)
