@@ -49,14 +49,13 @@ func (o StandardizeOp) Ref(out, in []tensor.Tensor) error {
 		for i := first; i < first+n; i++ {
 			rest += (x.At(i) - mean) / float64(n)
 		}
-		mean += rest
 		for i := first; i < first+n; i++ {
-			variance += (x.At(i) - mean) * (x.At(i) - mean)
+			variance += (x.At(i) - mean - rest) * (x.At(i) - mean - rest)
 		}
 		rstd := 1 / math.Sqrt(variance/float64(n)+o.Eps.Float())
 		if !out[0].IsNone() {
 			for i := first; i < first+n; i++ {
-				out[0].Set(i, (x.At(i)-mean)*rstd)
+				out[0].Set(i, (x.At(i)-mean-rest)*rstd)
 			}
 		}
 		if !out[1].IsNone() {

@@ -1,9 +1,7 @@
 package cpu
 
 import (
-	"math"
-
-	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+	"github.com/cortado-ml/cortado/accel/cpu/internal/vec"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -13,109 +11,71 @@ var (
 	_ = kernelOf[ops.StandardizeGradOp]((*compiler).standardizeGrad)
 )
 
-// standardize emits rows of mean 0 and variance 1.
+// standardize emits rows of mean 0 and variance 1, with the scale and the bias of each column that follow.
 func (c *compiler) standardize(i int) error {
 	n := &c.g.Nodes[i]
 	rows, size, _ := lastAxis(n.Args[0].Shape, int8(n.Args[0].Shape.Rank()-1))
-	eps := n.Op.(ops.StandardizeOp).Eps.Float()
-	if computed(n.Args[0].DType) == tensor.F64 {
-		return c.simpleFloat(i, "standardize", &standardKernel[float64]{lineup: newLineup(rows, size), eps: eps})
+	scale, bias, nodes := c.scaleAndBias(i, size)
+	want := vec.Standardized{Y: c.used(out(i, 0)), Rstd: c.used(out(i, 1)), Affine: len(nodes) > 1}
+	if _, only := c.onlyUser(out(i, 0)); only && want.Affine {
+		want.Y = false // the scale is all that reads the rows
 	}
-	return c.simpleFloat(i, "standardize", &standardKernel[float32]{lineup: newLineup(rows, size), eps: eps})
+	k, err := vec.NewStandardize(c.d.level, computed(n.Args[0].DType), rows, size, n.Op.(ops.StandardizeOp).Eps.Float(), want)
+	if err != nil {
+		return err
+	}
+	in, err := views(c.needFloat, n.In[0])
+	if err != nil {
+		return err
+	}
+	outs, done := c.makeFloats(i, 0)
+	if want.Affine {
+		weights, err := views(c.need, scale, bias)
+		if err != nil {
+			return err
+		}
+		in, outs = append(in, weights...), append(outs, whole(c.make(out(nodes[2], 0))))
+		c.fused[nodes[1]], c.fused[nodes[2]] = true, true
+	}
+	if !want.Y {
+		outs[0] = view{}
+		delete(c.plain, out(i, 0))
+	}
+	c.emit("standardize "+c.d.level.String(), k, nodes, in, outs)
+	return done()
+}
+
+// scaleAndBias finds the nodes that multiply what node i makes by a number for each of n columns, and add one; nodes is i alone if there are none.
+func (c *compiler) scaleAndBias(i, n int) (scale, bias ops.Edge, nodes []int) {
+	nodes = []int{i}
+	y := out(i, 0)
+	columns := func(s tensor.Shape) bool { return s.Size() == n && s.Rank() > 0 && s.Dim(-1) == n }
+	if half(c.spec(y).DType) { // rounded before the bias is added
+		return scale, bias, nodes
+	}
+	for _, u := range c.users[y] {
+		m := &c.g.Nodes[u]
+		if o, is := m.Op.(ops.BinaryOp); !is || o.F != ops.Mul || m.In[0] != y || m.In[1] == y || m.Out[0] != c.spec(y) {
+			continue
+		}
+		scale = c.unexpanded(m.In[1])
+		if !columns(c.spec(scale).Shape) || !c.known(scale) {
+			continue
+		}
+		if add, x, ok := c.biasAfter(out(u, 0), columns); ok {
+			return scale, x, append(nodes, u, add)
+		}
+	}
+	return scale, bias, nodes
 }
 
 // standardizeGrad emits its gradient.
 func (c *compiler) standardizeGrad(i int) error {
 	n := &c.g.Nodes[i]
 	rows, size, _ := lastAxis(n.Args[0].Shape, int8(n.Args[0].Shape.Rank()-1))
-	if computed(n.Args[0].DType) == tensor.F64 {
-		return c.simpleFloat(i, "standardize gradient", &standardGradKernel[float64]{lineup: newLineup(rows, size)})
+	k, err := vec.NewStandardizeGrad(c.d.level, computed(n.Args[0].DType), rows, size)
+	if err != nil {
+		return err
 	}
-	return c.simpleFloat(i, "standardize gradient", &standardGradKernel[float32]{lineup: newLineup(rows, size)})
-}
-
-// lineup is rows of n values, cut into parts of some ten thousand values.
-type lineup struct{ rows, n, group int }
-
-func newLineup(rows, n int) lineup { return lineup{rows, n, max(1, 1<<13/max(n, 1))} }
-
-func (l lineup) parts() int { return (l.rows + l.group - 1) / l.group }
-
-// of are the rows of a part.
-func (l lineup) of(part int) (from, to int) { return part * l.group, min(l.rows, (part+1)*l.group) }
-
-// sum adds in float64, in four strands, which lets the processor overlap the additions.
-func sum[T float32 | float64](x []T, f func(i int, v float64) float64) float64 {
-	var s [4]float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		s[0] += f(i, float64(x[i]))
-		s[1] += f(i+1, float64(x[i+1]))
-		s[2] += f(i+2, float64(x[i+2]))
-		s[3] += f(i+3, float64(x[i+3]))
-	}
-	for ; i < len(x); i++ {
-		s[0] += f(i, float64(x[i]))
-	}
-	return s[0] + s[1] + (s[2] + s[3])
-}
-
-type standardKernel[T float32 | float64] struct {
-	lineup
-	eps     float64
-	x, y, r []T // of the run
-}
-
-func (k *standardKernel[T]) Run(pool *work.Pool, in, out [][]byte) error {
-	k.x, k.y, k.r = bytesOf[T](in[0]), bytesOf[T](out[0]), bytesOf[T](out[1])
-	pool.Run(k.parts(), k)
-	k.x, k.y, k.r = nil, nil, nil
-	return nil
-}
-
-// Do standardizes the rows of a part.
-func (k *standardKernel[T]) Do(part int) {
-	from, to := k.of(part)
-	for r := from; r < to; r++ {
-		x := k.x[r*k.n : (r+1)*k.n]
-		mean := sum(x, func(_ int, v float64) float64 { return v }) / float64(k.n)
-		mean += sum(x, func(_ int, v float64) float64 { return v - mean }) / float64(k.n) // what rounding took from it
-		squares := sum(x, func(_ int, v float64) float64 { return (v - mean) * (v - mean) })
-		rstd := 1 / math.Sqrt(squares/float64(k.n)+k.eps)
-		if len(k.y) > 0 {
-			y := k.y[r*k.n : (r+1)*k.n]
-			for i, v := range x {
-				y[i] = T((float64(v) - mean) * rstd)
-			}
-		}
-		if len(k.r) > 0 {
-			k.r[r] = T(rstd)
-		}
-	}
-}
-
-type standardGradKernel[T float32 | float64] struct {
-	lineup
-	y, r, dy, dx []T // of the run
-}
-
-func (k *standardGradKernel[T]) Run(pool *work.Pool, in, out [][]byte) error {
-	k.y, k.r, k.dy, k.dx = bytesOf[T](in[0]), bytesOf[T](in[1]), bytesOf[T](in[2]), bytesOf[T](out[0])
-	pool.Run(k.parts(), k)
-	k.y, k.r, k.dy, k.dx = nil, nil, nil, nil
-	return nil
-}
-
-// Do does the rows of a part.
-func (k *standardGradKernel[T]) Do(part int) {
-	from, to := k.of(part)
-	for r := from; r < to; r++ {
-		y, dy, dx := k.y[r*k.n:(r+1)*k.n], k.dy[r*k.n:(r+1)*k.n], k.dx[r*k.n:(r+1)*k.n]
-		mean := sum(dy, func(_ int, v float64) float64 { return v }) / float64(k.n)
-		slope := sum(dy, func(i int, v float64) float64 { return v * float64(y[i]) }) / float64(k.n)
-		rstd := float64(k.r[r])
-		for i, v := range dy {
-			dx[i] = T(rstd * (float64(v) - mean - float64(y[i])*slope))
-		}
-	}
+	return c.simpleFloat(i, "standardize gradient "+c.d.level.String(), k)
 }

@@ -175,6 +175,6 @@ func (p *entropy[T]) gradient(f *frame, i, label int, ignored bool) {
 	p.expSum(&dx[0], &f.acc[0], x, p.largest(f, x, p.n), p.n)
 	s, g := p.total(f), float64(p.dloss[i])
 	at := float64(dx[label]) / s // the label's probability
-	p.binary[Mul](&dx[0], &dx[0], spreadOut(f, T(g/s)), 1, 0, p.n)
+	p.binary[Mul](&dx[0], &dx[0], spreadOut(f, 0, T(g/s)), 1, 0, p.n)
 	dx[label] = T((at - 1) * g)
 }

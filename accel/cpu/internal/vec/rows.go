@@ -114,16 +114,16 @@ func (p *rows[T]) Do(part int) {
 const (
 	// rowBlock is how many values of a row are computed at a time, where they need a place in the cache.
 	rowBlock = 1024
-	// rowFrame is the size of a frame for rows: a block, and a vector.
-	rowFrame = 8*rowBlock + 8*uniformLen
+	// rowFrame is the size of a frame for rows: a block, and two vectors.
+	rowFrame = 8*rowBlock + 2*uniformBytes
 )
 
 // block is the frame's place for rowBlock values.
 func block[T float](f *frame) *T { return (*T)(unsafe.Pointer(&f.buf[0])) }
 
-// spreadOut is a vector that has x in every lane, an operand of step 0. There is one at a time.
-func spreadOut[T float](f *frame, x T) *T {
-	p := (*T)(unsafe.Pointer(&f.buf[8*rowBlock]))
+// spreadOut is a vector that has x in every lane, an operand of step 0. There are two, number 0 and 1.
+func spreadOut[T float](f *frame, number int, x T) *T {
+	p := (*T)(unsafe.Pointer(&f.buf[8*rowBlock+number*uniformBytes]))
 	v := unsafe.Slice(p, uniformLen)
 	for i := range v {
 		v[i] = x
@@ -155,7 +155,7 @@ func (t *table[T]) exps(f *frame, a *T, m T, n int) float64 {
 func (p *rows[T]) softmax(f *frame, i int) {
 	x, y := &p.in[0][i*p.n], &p.out[0][i*p.n]
 	p.expSum(y, &f.acc[0], x, p.largest(f, x, p.n), p.n)
-	p.binary[Mul](y, y, spreadOut(f, T(1/p.total(f))), 1, 0, p.n)
+	p.binary[Mul](y, y, spreadOut(f, 0, T(1/p.total(f))), 1, 0, p.n)
 }
 
 func (p *rows[T]) logSoftmax(f *frame, i int) {
@@ -163,14 +163,14 @@ func (p *rows[T]) logSoftmax(f *frame, i int) {
 	m := p.largest(f, x, p.n)
 	s := p.exps(f, x, m, p.n)
 	// Two subtractions: the sum m + log(s) would lose the digits of log(s) where m is large.
-	p.binary[Sub](y, x, spreadOut(f, m), 1, 0, p.n)
-	p.binary[Sub](y, y, spreadOut(f, T(math.Log(s))), 1, 0, p.n)
+	p.binary[Sub](y, x, spreadOut(f, 0, m), 1, 0, p.n)
+	p.binary[Sub](y, y, spreadOut(f, 0, T(math.Log(s))), 1, 0, p.n)
 }
 
 func (p *rows[T]) softmaxGrad(f *frame, i int) {
 	y, dy, dx := &p.in[0][i*p.n], &p.in[1][i*p.n], &p.out[0][i*p.n]
 	p.dot(&f.acc[0], y, dy, p.n)
-	s := spreadOut(f, T(p.total(f)))
+	s := spreadOut(f, 0, T(p.total(f)))
 	for j := 0; j < p.n; j += rowBlock { // by way of a block, since dx may lie on y
 		n, b := min(rowBlock, p.n-j), block[T](f)
 		p.binary[Sub](b, at(dy, j), s, 1, 0, n)
@@ -181,7 +181,7 @@ func (p *rows[T]) softmaxGrad(f *frame, i int) {
 func (p *rows[T]) logSoftmaxGrad(f *frame, i int) {
 	y, dy, dx := &p.in[0][i*p.n], &p.in[1][i*p.n], &p.out[0][i*p.n]
 	p.sum(&f.acc[0], dy, p.n)
-	s := spreadOut(f, T(p.total(f)))
+	s := spreadOut(f, 0, T(p.total(f)))
 	for j := 0; j < p.n; j += rowBlock {
 		n, b := min(rowBlock, p.n-j), block[T](f)
 		p.unary[Exp](b, at(y, j), n)
