@@ -68,6 +68,9 @@ func (s *slot) wait(ctx context.Context) error {
 		return err // the wait was cancelled, not the run
 	}
 	s.t.mu.Lock()
+	if !s.seen {
+		s.t.lost++
+	}
 	s.seen = true
 	s.t.mu.Unlock()
 	return fmt.Errorf("autograd: step %d: %w", s.step, s.res.Explain(err))

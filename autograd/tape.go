@@ -33,6 +33,7 @@ type Tape struct {
 	free []*slot
 	ring [RunAhead]*slot // the steps that may be unfinished
 	turn int             // the place of the next step in the ring
+	lost int             // accepted runs that are known to have failed
 }
 
 // Option is a choice made when a tape is made.
@@ -132,6 +133,14 @@ func (t *Tape) Misses() int { return t.r.Misses() }
 
 // StepCount is the number of the step being recorded, from 0. It is an input of random operations.
 func (t *Tape) StepCount() int64 { return t.step }
+
+// Failures counts the accepted runs that are known to have failed so far. Whoever counts steps on the host asks the device again when it
+// grows.
+func (t *Tape) Failures() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
+}
 
 // SetStep continues at another step, as after loading a checkpoint.
 func (t *Tape) SetStep(step int64) { t.step = step }

@@ -1,10 +1,9 @@
 package optim
 
 import (
-	"math"
-
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
 )
 
 // Adam adapts the step to each number. In update t, with the gradient g of a parameter p,
@@ -37,13 +36,15 @@ type AdamW struct {
 	state
 }
 
-var adamMoments = []string{"exp_avg", "exp_avg_sq"}
+// Init makes the state of new parameters.
+func (o *Adam) Init(params ...*ops.Variable) { o.initAdam(params) }
 
 // Init makes the state of new parameters.
-func (o *Adam) Init(params ...*ops.Variable) { o.init(adamMoments, params) }
+func (o *AdamW) Init(params ...*ops.Variable) { o.initAdam(params) }
 
-// Init makes the state of new parameters.
-func (o *AdamW) Init(params ...*ops.Variable) { o.init(adamMoments, params) }
+func (s *state) initAdam(params []*ops.Variable) {
+	s.init(params, moment{name: "exp_avg"}, moment{name: "exp_avg_sq"})
+}
 
 // Update records one update by the gradient of the loss.
 func (o *Adam) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) {
@@ -72,33 +73,35 @@ type moments struct {
 	decoupled                    bool
 }
 
-func (s *state) adam(t *autograd.Tape, name string, params []*ops.Variable, grads []ops.Value, sched Schedule, h moments) {
-	s.init(adamMoments, params)
+// adam records the update of both. The corrections 1-Beta^t are computed from the device's count, which a skipped update does not move.
+func (s *state) adam(t *autograd.Tape, name string, params []*ops.Variable, grads []ops.Value, by Schedule, h moments) {
+	s.initAdam(params)
 	h.beta1, h.beta2, h.eps = orDefault(h.beta1, 0.9), orDefault(h.beta2, 0.999), orDefault(h.eps, 1e-8)
-	n := s.before(t)
-	lr, err := rate(h.lr, 1e-3, sched, n)
-	inf := math.Inf(1)
-	if err = first(err, paired(params, grads), within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1),
-		within("Eps", h.eps, 0, inf), within("WeightDecay", h.decay, 0, inf)); err != nil {
-		fail(t, name, err)
+	lr, ok := s.start(t, name, params, grads, orDefault(h.lr, 1e-3), by, within("Beta1", h.beta1, 0, 1), within("Beta2", h.beta2, 0, 1),
+		notBelow("Eps", h.eps), notBelow("WeightDecay", h.decay))
+	if !ok {
 		return
 	}
-	step := number{name: "step size", x: lr / (1 - math.Pow(h.beta1, float64(n+1)))}
-	root := number{name: "correction", x: 1 / math.Sqrt(1-math.Pow(h.beta2, float64(n+1)))}
-	keep := number{name: "decay", x: 1 - lr*h.decay}
+	var step, root, keep number
+	t.Scope("optim", func() {
+		n := s.now(t)
+		step.f64 = t.Scalar("rate", tensor.F64, lr).Div(scalar(t, h.beta1).Pow(n).Neg().Shift(1))
+		root.f64 = scalar(t, 1).Div(scalar(t, h.beta2).Pow(n).Neg().Shift(1).Sqrt())
+		if h.decay != 0 && h.decoupled {
+			keep = fed(t, "decay", 1-lr*h.decay)
+		}
+	})
 	s.each(t, name, params, grads, func(k *slot, p, g ops.Value) ops.Value {
-		switch {
-		case h.decay == 0:
-		case h.decoupled:
-			p = p.Mul(keep.in(t, p))
-		default:
-			g = g.Add(p.Scale(h.decay))
+		if h.decoupled && h.decay != 0 {
+			p = p.Mul(keep.in(p))
+		} else {
+			g = decayed(p, g, h.decay)
 		}
 		m, v := t.Var(k.moments[0]), t.Var(k.moments[1])
 		m = m.Add(g.Sub(m).Scale(1 - h.beta1))
 		v = v.Scale(h.beta2).Add(g.Mul(g).Scale(1 - h.beta2))
 		t.Assign(k.moments[0], m)
 		t.Assign(k.moments[1], v)
-		return p.Sub(m.Div(v.Sqrt().Mul(root.in(t, v)).Shift(h.eps)).Mul(step.in(t, m)))
+		return p.Sub(m.Div(v.Sqrt().Mul(root.in(v)).Shift(h.eps)).Mul(step.in(m)))
 	})
 }

@@ -59,72 +59,6 @@ func commit(t *testing.T, tape *autograd.Tape, vs ...ops.Value) {
 	res.Release()
 }
 
-// TestAgainstPyTorch: four updates from the same start. The figures are those of torch.optim with the same fields.
-func TestAgainstPyTorch(t *testing.T) {
-	for name, c := range map[string]struct {
-		opt  optim.Optimizer
-		want [4]float64
-	}{
-		"SGD":                      {&optim.SGD{LR: 0.01}, [4]float64{0.8689808805456589, -2.2819536619260457, 3.2703015552967942, 0.4239561049927423}},
-		"momentum":                 {&optim.SGD{LR: 0.01, Momentum: 0.9}, [4]float64{0.7425743469495976, -2.5963020630622324, 3.6549600490877827, 0.36680607462662335}},
-		"momentum, decay":          {&optim.SGD{LR: 0.01, Momentum: 0.9, WeightDecay: 0.1}, [4]float64{0.7345912113481776, -2.575551123348673, 3.6247145169360926, 0.36278349591245845}},
-		"Nesterov, decay":          {&optim.SGD{LR: 0.01, Momentum: 0.9, Nesterov: true, WeightDecay: 0.1}, [4]float64{0.6473049808679764, -2.8527382613322416, 3.8769558959025927, 0.30733472102658294}},
-		"Adam":                     {&optim.Adam{}, [4]float64{0.9960334494842598, -2.004008099303918, 3.0039409177229612, 0.4962324266054658}},
-		"Adam, all fields":         {&optim.Adam{LR: 0.1, Beta1: 0.5, Beta2: 0.7, Eps: 1e-3, WeightDecay: 0.2}, [4]float64{0.593009860096319, -2.4085892472596484, 3.39381970125167, 0.09200556314827703}},
-		"AdamW":                    {&optim.AdamW{}, [4]float64{0.9959935047098295, -2.003928042393817, 3.003820846448282, 0.49621247913721395}},
-		"AdamW, all fields":        {&optim.AdamW{LR: 0.1, Beta1: 0.5, Beta2: 0.7, Eps: 1e-3, WeightDecay: 0.2}, [4]float64{0.5274173592455871, -2.2407459528870755, 3.1459584063082033, 0.06579783832763508}},
-		"the rate from a schedule": {&optim.AdamW{LR: 7, Schedule: optim.Constant{LR: 0.1}, Beta1: 0.5, Beta2: 0.7, Eps: 1e-3, WeightDecay: 0.2}, [4]float64{0.5274173592455871, -2.2407459528870755, 3.1459584063082033, 0.06579783832763508}},
-	} {
-		tape := newTape(t)
-		p := ops.NewVariable("p", f64(1, -2, 3, 0.5))
-		for step := range 4 {
-			loss := cubic(tape, p, step)
-			c.opt.Update(tape, loss, p)
-			commit(t, tape, loss)
-		}
-		for i, got := range values(t, p) {
-			if math.Abs(got-c.want[i]) > 1e-13 {
-				t.Errorf("%s: element %d is %v, want %v", name, i, got, c.want[i])
-			}
-		}
-	}
-}
-
-// TestNothingRecompiles while the rate and the bias corrections change, and a recorded update allocates nothing.
-func TestNothingRecompiles(t *testing.T) {
-	eng := newEngine(t)
-	tape := autograd.New(eng)
-	p, q := ops.NewVariable("p", f64(1, -2, 3, 0.5)), ops.NewVariable("q", tensor.Must(tensor.From([]float32{1, 2})))
-	opt := &optim.AdamW{Schedule: optim.OneCycle{Max: 0.1, Steps: 10}}
-	record := func(step int) ops.Value {
-		loss := cubic(tape, p, step).Add(tape.Var(q).Sum().Cast(tensor.F64))
-		opt.Update(tape, loss, p, q)
-		return loss
-	}
-	var compiles int
-	for step := range 8 {
-		commit(t, tape, record(step))
-		if step == 0 {
-			compiles = int(eng.Stats().Compiles)
-		}
-	}
-	if now := int(eng.Stats().Compiles); now != compiles {
-		t.Errorf("%d compiles after the first step", now-compiles)
-	}
-	misses := tape.Misses()
-	loss := func() ops.Value {
-		tape.Discard()
-		x := tape.Var(p)
-		return x.Mul(x).Sum()
-	}
-	opt.Update(tape, loss(), p)
-	without := testing.AllocsPerRun(100, func() { loss() })
-	with := testing.AllocsPerRun(100, func() { opt.Update(tape, loss(), p) })
-	if tape.Err() != nil || with > without {
-		t.Errorf("%v objects an update, %v new nodes, %v", with-without, tape.Misses()-misses, tape.Err())
-	}
-}
-
 // TestZeroGradient: no gradient, no change, in every type; and the first update of Adam is the rate, however small the gradient.
 func TestZeroGradient(t *testing.T) {
 	for _, dt := range []tensor.DType{tensor.F64, tensor.F32, tensor.BF16, tensor.F16} {
@@ -146,8 +80,12 @@ func TestZeroGradient(t *testing.T) {
 				if want := map[bool]tensor.DType{true: tensor.F64, false: tensor.F32}[dt == tensor.F64]; v.Spec().DType != want {
 					t.Errorf("%s in %v: %s is %v", name, dt, v.Name(), v.Spec())
 				}
+				want := 0.0
+				if v.Name() == "p.master" {
+					want = start.At(0)
+				}
 				for _, x := range values(t, v) {
-					if x != 0 {
+					if x != want {
 						t.Errorf("%s in %v: %s is %v", name, dt, v.Name(), x)
 					}
 				}

@@ -2,7 +2,8 @@ package optim
 
 import "math"
 
-// Schedule is the rate of each update, a pure function of its number.
+// Schedule is the rate of each update, a pure function of its number. Those of this package are finite for any step, where their fields are;
+// a step below 0 counts as 0.
 type Schedule interface {
 	// Rate is the rate of update number step, counted from 0.
 	Rate(step int) float64
@@ -26,7 +27,7 @@ type Cosine struct {
 
 // Rate is finite for all fields and steps: a warm-up that is longer than Steps is cut off there.
 func (s Cosine) Rate(step int) float64 {
-	switch {
+	switch step = max(step, 0); {
 	case s.Steps > 0 && step >= s.Steps:
 		return s.Min
 	case step < s.Warmup:
@@ -57,7 +58,7 @@ func (s OneCycle) Rate(step int) float64 {
 	last := low / orDefault(s.FinalDiv, 1e4)
 	end := float64(s.Steps - 1)
 	peak := orDefault(s.Rise, 0.3)*float64(s.Steps) - 1
-	switch x := float64(step); {
+	switch x := float64(max(step, 0)); {
 	case s.Steps <= 0:
 		return s.Max
 	case x >= end:

@@ -2,7 +2,6 @@ package optim
 
 import (
 	"errors"
-	"math"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
@@ -28,9 +27,9 @@ type SGD struct {
 // Init makes the state of new parameters.
 func (o *SGD) Init(params ...*ops.Variable) {
 	if o.Momentum == 0 {
-		o.init(nil, params)
+		o.init(params)
 	} else {
-		o.init([]string{"momentum_buffer"}, params)
+		o.init(params, moment{name: "momentum_buffer"})
 	}
 }
 
@@ -42,19 +41,17 @@ func (o *SGD) Update(t *autograd.Tape, loss ops.Value, params ...*ops.Variable) 
 // Apply records one update by gradients.
 func (o *SGD) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value) {
 	o.Init(params...)
-	lr, err := rate(o.LR, 1e-3, o.Schedule, o.before(t))
-	if o.Nesterov && o.Momentum == 0 && err == nil {
-		err = errors.New("Nesterov wants Momentum")
+	var wrong error
+	if o.Nesterov && o.Momentum == 0 {
+		wrong = errors.New("Nesterov wants Momentum")
 	}
-	if err = first(err, paired(params, grads), within("Momentum", o.Momentum, 0, 1), within("WeightDecay", o.WeightDecay, 0, math.Inf(1))); err != nil {
-		fail(t, "SGD", err)
+	lr, ok := o.start(t, "SGD", params, grads, orDefault(o.LR, 1e-3), o.Schedule, wrong, within("Momentum", o.Momentum, 0, 1), notBelow("WeightDecay", o.WeightDecay))
+	if !ok {
 		return
 	}
-	step := number{name: "rate", x: lr}
+	rate := fed(t, "rate", lr)
 	o.each(t, "SGD", params, grads, func(k *slot, p, g ops.Value) ops.Value {
-		if o.WeightDecay != 0 {
-			g = g.Add(p.Scale(o.WeightDecay))
-		}
+		g = decayed(p, g, o.WeightDecay)
 		if o.Momentum != 0 {
 			m := t.Var(k.moments[0]).Scale(o.Momentum).Add(g)
 			t.Assign(k.moments[0], m)
@@ -64,6 +61,14 @@ func (o *SGD) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value)
 				g = m
 			}
 		}
-		return p.Sub(g.Mul(step.in(t, g)))
+		return p.Sub(g.Mul(rate.in(g)))
 	})
+}
+
+// decayed is the gradient with that of the penalty decay/2 p².
+func decayed(p, g ops.Value, decay float64) ops.Value {
+	if decay == 0 {
+		return g
+	}
+	return g.Add(p.Scale(decay))
 }

@@ -7,10 +7,11 @@ import os, pathlib
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: the order of its sums depends on the number of threads
 import torch
-import modules, ops, traces
+import modules, ops, optim, traces
 
 torch.set_num_threads(1)
 here = pathlib.Path(__file__).resolve().parent
 traces.write(here)
 ops.write(here)
 modules.write(here)
+optim.write(here)
