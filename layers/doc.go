@@ -28,5 +28,7 @@
 //
 // Whether a pass trains or evaluates, the type of parameters and the name path travel in the Context, never in a flag on the module.
 //
-// The package imports autograd, ops and tensor.
+// [Net.LoadFile] and [Net.SaveFile] exchange parameters with PyTorch, in safetensors files.
+//
+// The package imports autograd, ops, tensor and tensor/safetensors.
 package layers

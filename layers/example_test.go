@@ -39,15 +39,15 @@ func Example() {
 	}
 	fmt.Println(y[0].Spec())
 	// Output:
-	// layer  kind         output        parameters
-	// 0      Conv2D       f32[1 4 8 8]  40
-	// 1      BatchNorm2D  f32[1 4 8 8]  8
-	// 2      ReLU         f32[1 4 8 8]  0
-	// 3      MaxPool2D    f32[1 4 4 4]  0
-	// 4      Flatten      f32[1 64]     0
-	// 5      Dropout      f32[1 64]     0
-	// 6      Linear       f32[1 10]     650
-	// all                               698, 2792 bytes
+	// layer  kind         output        parameters       FLOPs  bytes moved
+	// 0      Conv2D       f32[1 4 8 8]  40               4864   3520
+	// 1      BatchNorm2D  f32[1 4 8 8]  8                1024   2112
+	// 2      ReLU         f32[1 4 8 8]  0                256    2048
+	// 3      MaxPool2D    f32[1 4 4 4]  0                256    1280
+	// 4      Flatten      f32[1 64]     0                0      512
+	// 5      Dropout      f32[1 64]     0                0      0
+	// 6      Linear       f32[1 10]     650              1290   2976
+	// all                               698, 2792 bytes  7690   12448
 	// f32[5 10]
 }
 

@@ -101,7 +101,11 @@ func (c *Context) variable(name string, shape tensor.Shape, init Init, train boo
 		c.Fail(fmt.Errorf("%w: %s is %v: it needs a shape that can be, and an Init", ops.ErrMisuse, join(c.at.path, name), shape))
 		return nil
 	}
-	v := c.net.make(join(c.at.path, name), s, init, train)
+	v, err := c.net.make(join(c.at.path, name), s, init, train)
+	if err != nil {
+		c.Fail(err)
+		return nil
+	}
 	c.at.vars = append(c.at.vars, entry{name, v, train})
 	return v
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor/safetensors"
 )
@@ -117,16 +118,9 @@ func (r *run) state(ctx context.Context) ([]safetensors.Named, error) {
 
 // Tensors reads variables, after the steps enqueued so far, as safetensors.WriteFile wants them.
 func Tensors(ctx context.Context, vars []*ops.Variable) ([]safetensors.Named, error) {
-	named := make([]safetensors.Named, len(vars))
-	for i, v := range vars {
-		if v == nil {
-			return nil, fmt.Errorf("train: variable %d is nil", i)
-		}
-		t, err := v.Value(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("train: %w", err)
-		}
-		named[i] = safetensors.Named{Name: v.Name(), Tensor: t}
+	named, err := layers.Tensors(ctx, vars)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
 	}
 	return named, nil
 }

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
-	"github.com/cortado-ml/cortado/tensor"
 	"github.com/cortado-ml/cortado/tensor/safetensors"
 )
 
@@ -120,46 +120,13 @@ func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 
 // load is Load, with errors that go on from the file's name.
 func load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) error {
-	have := map[string]tensor.Tensor{}
-	for _, n := range named {
-		have[n.Name] = n.Tensor
-	}
-	var missing, wrong, extra []string
-	known := map[string]bool{}
-	for i, v := range vars {
-		if v == nil {
-			return fmt.Errorf("cannot be loaded: variable %d is nil", i)
-		}
-		known[v.Name()] = true
-		t, ok := have[v.Name()]
-		switch {
-		case !ok:
-			missing = append(missing, v.Name())
-		case t.Spec() != v.Spec():
-			wrong = append(wrong, fmt.Sprintf("%s is %v in the file, %v in the model", v.Name(), t.Spec(), v.Spec()))
-		}
-	}
-	for _, n := range named {
-		if !known[n.Name] {
-			extra = append(extra, n.Name)
-		}
-	}
-	var problems []string
-	for _, p := range []struct {
-		what  string
-		names []string
-	}{{"missing", missing}, {"unexpected", extra}, {"mis-shaped", wrong}} {
-		if len(p.names) > 0 {
-			problems = append(problems, p.what+": "+strings.Join(p.names, ", "))
-		}
-	}
-	if len(problems) > 0 {
-		return fmt.Errorf("is of another model or optimizer: %s", strings.Join(problems, "; "))
-	}
-	for _, v := range vars {
-		if err := v.Set(ctx, have[v.Name()]); err != nil {
-			return fmt.Errorf("does not fit: %w", err)
-		}
+	err := layers.Load(ctx, named, vars)
+	var differs *layers.StateError
+	switch {
+	case errors.As(err, &differs):
+		return fmt.Errorf("is of another model or optimizer: %w", differs)
+	case err != nil:
+		return fmt.Errorf("cannot be loaded: %w", err)
 	}
 	return nil
 }

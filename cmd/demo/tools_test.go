@@ -11,17 +11,17 @@ import (
 func TestSummary(t *testing.T) {
 	o := demo(t, t.TempDir(), "summary", "-model", "mlp")
 	o.wants(t, 0)
-	want := `layer  kind     output      parameters
-0      Flatten  f32[1 784]  0
-1      Linear   f32[1 128]  100480
-2      ReLU     f32[1 128]  0
-3      Linear   f32[1 10]   1290
-all                         101770, 407080 bytes
+	want := `layer  kind     output      parameters            FLOPs   bytes moved
+0      Flatten  f32[1 784]  0                     0       6272
+1      Linear   f32[1 128]  100480                200832  406592
+2      ReLU     f32[1 128]  0                     128     1024
+3      Linear   f32[1 10]   1290                  2570    5792
+all                         101770, 407080 bytes  203530  419680
 `
 	if d := cmp.Diff(want, o.out); d != "" {
 		t.Error(d)
 	}
-	if o := demo(t, t.TempDir(), "summary"); !strings.Contains(o.out, "Conv2D       f32[1 32 28 28]  320\n") || !strings.Contains(o.out, "25386, 101544 bytes") {
+	if o := demo(t, t.TempDir(), "summary"); !strings.Contains(o.out, "Conv2D       f32[1 32 28 28]  320 ") || !strings.Contains(o.out, "25386, 101544 bytes") {
 		t.Errorf("the default is\n%s", o.out)
 	}
 }

@@ -28,7 +28,8 @@ var rules = []rule{
 	{"dist", []string{"tensor"}},
 	{"dist/*", []string{"dist", "tensor"}},
 
-	{"layers", []string{"autograd", "ops", "tensor"}},
+	// A state dict is a module's own concern, so layers reads and writes the files that hold them.
+	{"layers", []string{"autograd", "ops", "tensor", "tensor/safetensors"}},
 	{"optim", []string{"autograd", "ops", "tensor"}},
 	{"data/fashion", nil},
 	{"data/opticks", nil},
