@@ -39,6 +39,37 @@ func (b Buckets) plan(from Position) (*prefetch, error) {
 	if err := b.check(from); err != nil {
 		return nil, err
 	}
+	sets, err := b.sets()
+	if err != nil {
+		return nil, err
+	}
+	l := Loader{Shuffle: b.Shuffle, Seed: b.Seed, Workers: b.Workers, Transform: b.Transform}
+	orders := make([][]int, len(sets))
+	for _, i := range l.order(from.Epoch, b.Data.Len()) {
+		k, err := b.bucket(i)
+		if err != nil {
+			return nil, err
+		}
+		orders[k] = append(orders[k], i)
+	}
+	var batches []planned
+	for k, order := range orders {
+		batches = append(batches, cut(sets[k], order, b.Batch, b.DropLast, Position{Epoch: from.Epoch})...)
+	}
+	if len(batches) == 0 {
+		return nil, b.nothingLeft()
+	}
+	if b.Shuffle {
+		batches = shuffled(batches, &source{seed: b.Seed, stream: bucketStream, epoch: uint64(from.Epoch)})
+	}
+	if batches, err = rest(batches, from); err != nil {
+		return nil, err
+	}
+	return newPrefetch(l, from.Epoch, batches), nil
+}
+
+// sets are the samples, filled up to each bound.
+func (b Buckets) sets() ([]*padded, error) {
 	sets := make([]*padded, len(b.Bounds))
 	for k, bound := range b.Bounds {
 		var err error
@@ -49,31 +80,21 @@ func (b Buckets) plan(from Position) (*prefetch, error) {
 			return nil, err
 		}
 	}
-	l := Loader{Shuffle: b.Shuffle, Seed: b.Seed, Workers: b.Workers, Transform: b.Transform}
-	orders := make([][]int, len(sets))
-	for _, i := range l.order(from.Epoch, b.Data.Len()) {
-		length := b.Data.Length(i)
-		k, _ := slices.BinarySearch(b.Bounds, length)
-		if k == len(sets) || length < 0 {
-			return nil, &SampleError{i, fmt.Errorf("it has the length %d, and the bounds end at %d", length, b.Bounds[len(sets)-1])}
-		}
-		orders[k] = append(orders[k], i)
+	return sets, nil
+}
+
+// bucket is the number of the bound that holds a sample.
+func (b Buckets) bucket(i int) (int, error) {
+	length := b.Data.Length(i)
+	k, _ := slices.BinarySearch(b.Bounds, length)
+	if k == len(b.Bounds) || length < 0 {
+		return 0, &SampleError{i, fmt.Errorf("it has the length %d, and the bounds end at %d", length, b.Bounds[len(b.Bounds)-1])}
 	}
-	var batches []planned
-	for k, order := range orders {
-		batches = append(batches, cut(sets[k], order, b.Batch, b.DropLast, Position{Epoch: from.Epoch})...)
-	}
-	if len(batches) == 0 {
-		return nil, fmt.Errorf("data: nothing is left: DropLast leaves out short batches, and no bucket fills one of %d", b.Batch)
-	}
-	if b.Shuffle {
-		batches = shuffled(batches, &source{seed: b.Seed, stream: bucketStream, epoch: uint64(from.Epoch)})
-	}
-	batches, err := rest(batches, from)
-	if err != nil {
-		return nil, err
-	}
-	return newPrefetch(l, from.Epoch, batches), nil
+	return k, nil
+}
+
+func (b Buckets) nothingLeft() error {
+	return fmt.Errorf("data: nothing is left: DropLast leaves out short batches, and no bucket fills one of %d", b.Batch)
 }
 
 // shuffled is the batches in a random order.

@@ -33,7 +33,8 @@ type Stream struct {
 
 // Batches are the batches of an epoch from the given position to the epoch's end, prepared one or two ahead. Batch.Index numbers the samples as
 // the source gives them in the epoch. The order and the random numbers are pure functions of the seed, the epoch and the source: so a restart
-// from a position gives what would have come. It reads, without using them, all samples of the epoch that came before.
+// from a position gives what would have come. It reads, without using them, all samples of the epoch that came before. A source that does not give
+// the same samples again, a pipe, cannot be restarted within an epoch: what it gives then is taken for what came before.
 //
 // An error is the last thing the loop sees, as of Loader.Batches: of the fields, of Open, ctx's or a *SampleError. However the loop ends, no
 // goroutine outlives it and the source is closed.

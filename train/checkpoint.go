@@ -22,22 +22,37 @@ const metaKey = "cortado.run"
 
 // place is where in a run a checkpoint was written, and what the run must have in common with the one that goes on from there.
 type place struct {
-	Step     int           `json:"step"`
-	At       data.Position `json:"at"`
-	SumBits  uint64        `json:"sum_bits"` // of the epoch's losses, as the bits of a float64
-	Seen     int           `json:"seen"`
-	Seed     uint64        `json:"seed"`
-	Batch    int           `json:"batch"`
-	Samples  int           `json:"samples"`
-	Shuffled bool          `json:"shuffled"`
-	ISA      []string      `json:"isa"` // level of each device
+	Step       int           `json:"step"`
+	At         data.Position `json:"at"`
+	Taken      int           `json:"taken"`       // batches of the epoch
+	SumBits    uint64        `json:"sum_bits"`    // of the epoch's losses, as the bits of a float64
+	WeightBits uint64        `json:"weight_bits"` // of these losses
+	Recorded   int64         `json:"recorded"`    // steps of the tape
+	Seed       uint64        `json:"seed"`
+	Order      string        `json:"order"` // what decides which samples make which step
+	ISA        []string      `json:"isa"`   // level of each device
 }
 
 func (r *run) place() place {
 	return place{
-		Step: r.report.Steps, At: r.at, SumBits: math.Float64bits(r.sum), Seen: r.seen,
-		Seed: r.Seed, Batch: r.Batch, Samples: r.set.Len(), Shuffled: !r.KeepOrder, ISA: r.levels(),
+		Step: r.report.Steps, At: r.at, Taken: r.taken, SumBits: math.Float64bits(r.sum), WeightBits: math.Float64bits(r.weight), Recorded: r.recorded,
+		Seed: r.Seed, Order: r.order(), ISA: r.levels(),
 	}
+}
+
+// order says in words which samples make which step.
+func (r *run) order() string {
+	s := r.layout.Order
+	if r.LimitBatches > 0 {
+		s += fmt.Sprintf(", the first %d batches of each epoch", r.LimitBatches)
+	}
+	if r.OverfitBatches > 0 {
+		s += fmt.Sprintf(", the first %d batches over and over", r.OverfitBatches)
+	}
+	if r.window() > 1 {
+		s += fmt.Sprintf(", %d batches a step", r.window())
+	}
+	return s
 }
 
 // levels are the instruction levels of the devices: other levels, other last bits.

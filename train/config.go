@@ -6,31 +6,40 @@ import (
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/layers"
-	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/optim"
 	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// Config says how to train. Engine, Model, Loss, Optimizer, Batch and Epochs or Steps are needed.
+// Config says how to train. Engine, Model, Loss, Optimizer and Epochs or Steps are needed, and for Fit Batch.
 type Config struct {
 	Engine    *sched.Engine
 	Model     layers.Module
-	Loss      func(predicted, y ops.Value) ops.Value // the mean over the batch, one number: ops.CrossEntropy. For a loss by Sub y has the shape of predicted: [n 1] minus [n] is [n n]
-	Optimizer optim.Optimizer                        // a new one, which has trained nothing yet
+	Loss      Loss            // ops.CrossEntropy, say
+	Optimizer optim.Optimizer // a new one, which has trained nothing yet
 
-	Batch      int            // samples in a batch; beyond the data, each epoch is one short batch
-	Epochs     int            // epochs in all, also when resuming; 0 means as many as Steps take
-	Steps      int            // steps in all at most; 0 means as many as Epochs take
-	Seed       uint64         // of first values, order, augmentation and dropout
-	DType      tensor.DType   // of the parameters; None means F32
-	KeepOrder  bool           // do not shuffle
-	Transform  data.Transform // changes training inputs at random
-	Metrics    []Metric       // beside the loss, on the validation data
-	Validation data.Dataset   // evaluated after each epoch and at the end; nil for none
+	Batch     int            // samples in a batch; beyond the data, each epoch is one short batch
+	KeepOrder bool           // do not shuffle
+	Transform data.Transform // changes training inputs at random
+	// Batch, KeepOrder and Transform are for Fit alone: the batches of FitBatches have their own.
 
-	Checkpoint      string            // folder of checkpoints, of which the newest three are kept; empty for none
+	Epochs     int          // epochs in all, also when resuming; 0 means as many as Steps take
+	Steps      int          // steps in all at most; 0 means as many as Epochs take
+	Seed       uint64       // of first values, order, augmentation and dropout
+	DType      tensor.DType // of the parameters; None means F32
+	Accumulate int          // batches whose gradients make one step; 0 means 1. See package documentation
+
+	Metrics           []Metric     // beside the loss, on the validation data
+	Validation        data.Dataset // evaluated after each epoch and at the end, in batches of Batch samples; nil for none
+	ValidationBatches data.Batches // instead of Validation; their first epoch counts, each time
+
+	LimitBatches    int // batches in an epoch at most, of its order; 0 means all
+	LimitValidation int // batches that are evaluated at most; 0 means all
+	OverfitBatches  int // train on the first batches of the first epoch alone, again and again: a model that cannot learn those by heart has a fault; 0 means all
+
+	Checkpoint      string            // folder of checkpoints; empty for none
 	CheckpointEvery int               // steps between checkpoints; 0 means one at the end of each epoch. The end of the run has one in any case
+	Keep            int               // how many of the newest checkpoints are kept; 0 means 3
 	Resume          bool              // continue from the newest checkpoint in the folder that is whole, if there is one
 	Metadata        map[string]string // kept in every checkpoint; what differs when a run is resumed is told in the event Resumed
 
@@ -48,7 +57,7 @@ type Report struct {
 }
 
 // check names what is missing or makes no sense.
-func (c *Config) check(set data.Dataset) error {
+func (c *Config) check() error {
 	switch {
 	case c.Engine == nil:
 		return errors.New("train: Config.Engine is needed: sched.New(device)")
@@ -58,41 +67,55 @@ func (c *Config) check(set data.Dataset) error {
 		return errors.New("train: Config.Loss is needed: ops.CrossEntropy, say")
 	case c.Optimizer == nil:
 		return errors.New("train: Config.Optimizer is needed: &optim.AdamW{}, say")
-	case c.Batch < 1:
-		return fmt.Errorf("train: Config.Batch is %d: a batch has one sample at least", c.Batch)
-	case c.Epochs < 0 || c.Steps < 0 || c.CheckpointEvery < 0:
-		return fmt.Errorf("train: Config has %d Epochs, %d Steps, CheckpointEvery %d: none may be negative", c.Epochs, c.Steps, c.CheckpointEvery)
 	case c.Epochs == 0 && c.Steps == 0:
 		return errors.New("train: Config.Epochs or Config.Steps is needed")
 	case c.Checkpoint == "" && (c.Resume || c.CheckpointEvery > 0):
 		return errors.New("train: Config.Checkpoint is needed: the folder to write to and to resume from")
+	case c.Validation != nil && c.ValidationBatches != nil:
+		return errors.New("train: Config has both Validation and ValidationBatches: want one of them")
+	case c.LimitBatches > 0 && c.OverfitBatches > 0:
+		return errors.New("train: Config has both LimitBatches and OverfitBatches: want one of them")
 	}
-	if err := checkData("training", set); err != nil {
-		return err
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"Epochs", c.Epochs}, {"Steps", c.Steps}, {"CheckpointEvery", c.CheckpointEvery}, {"Accumulate", c.Accumulate}, {"Keep", c.Keep},
+		{"LimitBatches", c.LimitBatches}, {"LimitValidation", c.LimitValidation}, {"OverfitBatches", c.OverfitBatches},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("train: Config.%s is %d: it may not be negative", f.name, f.n)
+		}
 	}
-	if c.Validation == nil {
-		return nil
-	}
-	if err := checkData("validation", c.Validation); err != nil {
-		return err
-	}
-	if err := checkMetrics(c.Metrics); err != nil {
-		return err
-	}
-	x, y := set.Specs()
-	if vx, vy := c.Validation.Specs(); vx != x || vy != y {
-		return fmt.Errorf("train: validation samples are %v and %v, training samples %v and %v", vx, vy, x, y)
-	}
-	return nil
+	return checkMetrics(c.Metrics)
 }
 
-// checkData refuses data that nothing can be learned from.
-func checkData(what string, set data.Dataset) error {
-	if set == nil || set.Len() == 0 {
-		return fmt.Errorf("train: the %s data are empty", what)
+// validation is what is to be evaluated, nil for nothing.
+func (c *Config) validation(batch int) data.Batches {
+	if c.Validation == nil {
+		return c.ValidationBatches
 	}
-	if _, y := set.Specs(); y == (tensor.Spec{}) {
-		return fmt.Errorf("train: the %s data have no targets", what)
+	return data.Loader{Data: c.Validation, Batch: min(batch, max(1, c.Validation.Len()))}
+}
+
+func errEmpty(what string) error { return fmt.Errorf("train: the %s data are empty", what) }
+
+// layoutOf is what is known of batches, and refuses those that nothing can be learned from.
+func layoutOf(what string, b data.Batches) (data.Layout, error) {
+	if b == nil {
+		return data.Layout{}, errEmpty(what)
 	}
-	return nil
+	if l, ok := b.(data.Loader); ok && (l.Data == nil || l.Data.Len() == 0) {
+		return data.Layout{}, errEmpty(what)
+	}
+	layout, err := b.Layout()
+	if err != nil {
+		return layout, fmt.Errorf("train: the %s data: %w", what, err)
+	}
+	for _, s := range layout.Shapes {
+		if s.Y == (tensor.Spec{}) {
+			return layout, fmt.Errorf("train: the %s data have no targets", what)
+		}
+	}
+	return layout, nil
 }

@@ -4,8 +4,27 @@
 //		Engine: eng, Model: model, Loss: ops.CrossEntropy, Optimizer: &optim.AdamW{}, Epochs: 5, Batch: 64, Checkpoint: "run",
 //	}, images)
 //
+// [FitBatches] takes batches of other kinds: data.Buckets of sequences that are padded, a data.Stream of what is larger than memory. A nil context
+// counts as context.Background.
+//
 // A run is a pure function of its data, its configuration and its seed: its losses and its model have the same bits at any number of threads,
 // and when it is stopped anywhere, killed even, and resumed from its last checkpoint.
+//
+// # Padding
+//
+// A [Loss] over padded batches sees by the targets what is padding: data.Padding fills them with a label that it ignores, and it says by [MeanOf] how
+// many labels have counted, as [CrossEntropy] does. Epochs, accumulated gradients and validation then weigh batches by what counts in them. A
+// batch of which nothing counts has no gradient and no weight.
+//
+// # Accumulation
+//
+// With Config.Accumulate K batches make one step: it takes the mean of all their samples, as one batch of them would. The last step of an epoch has
+// the batches that are left, and weighs by them alone. Checkpoints are written between steps. A program is compiled for each shape of batch at
+// each place: first, between, last.
+//
+// # Metrics
+//
+// A [Metric] is computed over the whole validation set: [Accuracy], [TopK], [F1], [Confusion], [Perplexity], [MSE], [MAE] and any [Mean].
 //
 // Config.Observe is told what happens, as an Event: Progress makes one that writes for people. A checkpoint is a safetensors file with every
 // variable of the model and the optimiser, which other programs read too.

@@ -10,90 +10,133 @@ import (
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/sched"
-	"github.com/cortado-ml/cortado/tensor"
 )
 
-// lossName is the name that the loss has among the metrics.
-const lossName = "loss"
-
-// Metric is a number that tells how good predictions are, as a mean over samples.
-type Metric struct {
-	Name string // any but "loss"
-	// Mean records the metric of a batch, one number of any float type.
-	Mean func(predicted, y ops.Value) ops.Value
-}
-
-// Accuracy is the share of samples whose largest logit is that of the label, for logits [n, classes] and labels [n].
-func Accuracy() Metric { return Metric{"accuracy", accuracy} }
-
-// accuracy has a name of its own: a function literal inlined into the caller would count as the caller's line in errors.
-func accuracy(logits, y ops.Value) ops.Value {
-	return logits.ArgMax(-1).Equal(y.Cast(tensor.I64)).Cast(tensor.F64).Mean()
-}
-
-// checkMetrics wants a name of its own for each, and something to compute.
-func checkMetrics(metrics []Metric) error {
-	known := map[string]bool{lossName: true}
-	for i, m := range metrics {
-		switch {
-		case m.Mean == nil || m.Name == "":
-			return fmt.Errorf("train: metric %d, %q, needs a name and a Mean", i, m.Name)
-		case known[m.Name]:
-			return fmt.Errorf("train: two metrics are called %q", m.Name)
-		}
-		known[m.Name] = true
+// Evaluate is the mean loss, as "loss", and the metrics of a net over a data set, without training anything. Their numbers depend on the size of
+// batches in the last bits only.
+func Evaluate(ctx context.Context, eng *sched.Engine, net *layers.Net, set data.Dataset, batch int, loss Loss, metrics ...Metric) (map[string]float64, error) {
+	if set == nil || set.Len() == 0 {
+		return nil, errEmpty("validation")
 	}
-	return nil
+	return EvaluateBatches(ctx, eng, net, data.Loader{Data: set, Batch: min(batch, set.Len())}, loss, metrics...)
 }
 
-// Evaluate is the mean loss, as "loss", and the metrics of a net over a data set, without training anything. Batches count by their samples,
-// so the result does not depend on their size but in the last bits.
-func Evaluate(ctx context.Context, eng *sched.Engine, net *layers.Net, set data.Dataset, batch int, loss func(predicted, y ops.Value) ops.Value, metrics ...Metric) (map[string]float64, error) {
+// EvaluateBatches is Evaluate over the first epoch of some batches: a Stream or Buckets.
+func EvaluateBatches(ctx context.Context, eng *sched.Engine, net *layers.Net, batches data.Batches, loss Loss, metrics ...Metric) (map[string]float64, error) {
 	if eng == nil || net == nil || loss == nil {
 		return nil, errors.New("train: evaluation needs an engine, a net and a loss")
 	}
-	if err := checkData("validation", set); err != nil {
+	if _, err := layoutOf("validation", batches); err != nil {
 		return nil, err
 	}
 	if err := checkMetrics(metrics); err != nil {
 		return nil, err
 	}
-	metrics = append([]Metric{{lossName, loss}}, metrics...)
-	sums, err := sumMetrics(ctx, autograd.New(eng), net, data.Loader{Data: set, Batch: min(batch, set.Len())}, metrics)
+	return evaluation{autograd.New(eng), net, batches, 0, append([]Metric{Mean(lossName, loss)}, metrics...)}.run(orBackground(ctx))
+}
+
+// evaluation is one of Evaluate.
+type evaluation struct {
+	tape    *autograd.Tape
+	net     *layers.Net
+	batches data.Batches
+	limit   int // of batches; 0 for all
+	metrics []Metric
+}
+
+func (e evaluation) run(ctx context.Context) (map[string]float64, error) {
+	sums, err := e.sums(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("train: evaluation: %w", err)
 	}
-	means := map[string]float64{}
-	for i, m := range metrics {
-		means[m.Name] = sums[i] / float64(set.Len())
+	numbers := map[string]float64{}
+	for i, m := range e.metrics {
+		numbers[m.Name] = m.Of(sums[i])
+		if m.Parts == nil {
+			continue
+		}
+		for name, x := range m.Parts(sums[i]) {
+			numbers[m.Name+"/"+name] = x
+		}
 	}
-	return means, nil
+	return numbers, nil
 }
 
-// sumMetrics adds the metrics of all samples up.
-func sumMetrics(ctx context.Context, tape *autograd.Tape, net *layers.Net, loader data.Loader, metrics []Metric) ([]float64, error) {
-	sums, values := make([]float64, len(metrics)), make([]ops.Value, len(metrics))
-	for b, err := range loader.Batches(ctx, data.Position{}) {
+// sums adds up the sums of all batches.
+func (e evaluation) sums(ctx context.Context) ([][]float64, error) {
+	sums := make([][]float64, len(e.metrics))
+	n := 0
+	for b, err := range e.batches.Batches(ctx, data.Position{}) {
+		if err == nil {
+			err = e.add(ctx, b, sums)
+		}
 		if err != nil {
 			return nil, err
 		}
-		y := tape.Input("y", b.Y, autograd.BatchAxis(0))
-		predicted := net.Forward(tape, tape.Input("x", b.X, autograd.BatchAxis(0)), layers.Eval)
-		for i, m := range metrics {
-			values[i] = m.Mean(predicted, y)
+		if n++; n == e.limit {
+			break
 		}
-		res, err := tape.Step(ctx, values...)
-		if err != nil {
-			return nil, err
-		}
-		for i, m := range metrics {
-			mean, err := res.Float(ctx, i)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.Name, err)
-			}
-			sums[i] += mean * float64(len(b.Index))
-		}
-		res.Release()
+	}
+	if n == 0 {
+		return nil, errors.New("there are no batches")
 	}
 	return sums, nil
+}
+
+// add adds the sums of a batch.
+func (e evaluation) add(ctx context.Context, b data.Batch, sums [][]float64) error {
+	if b.Y.IsNone() {
+		return errors.New("the batches have no targets")
+	}
+	values, err := e.record(b)
+	if err != nil {
+		return err
+	}
+	res, err := e.tape.Step(ctx, values...)
+	if err != nil {
+		return err
+	}
+	defer res.Release()
+	for i, m := range e.metrics {
+		x, err := res.Tensor(ctx, i)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		if sums[i] == nil {
+			sums[i] = make([]float64, x.Len())
+		}
+		if len(sums[i]) != x.Len() {
+			return fmt.Errorf("%s: a batch gives %d sums, the one before gave %d", m.Name, x.Len(), len(sums[i]))
+		}
+		for k := range sums[i] {
+			sums[i][k] += x.At(k)
+		}
+	}
+	return nil
+}
+
+// record records the sums of a batch.
+func (e evaluation) record(b data.Batch) ([]ops.Value, error) {
+	x, y := e.tape.Input("x", b.X, autograd.BatchAxis(0)), e.tape.Input("y", b.Y, autograd.BatchAxis(0))
+	return recordSums(e.tape, e.net.Forward(e.tape, x, layers.Eval), y, e.metrics)
+}
+
+// recordSums records the sums of all metrics. An error names the metric.
+func recordSums(tape *autograd.Tape, predicted, y ops.Value, metrics []Metric) ([]ops.Value, error) {
+	if err := tape.Err(); err != nil {
+		return nil, err
+	}
+	values := make([]ops.Value, len(metrics))
+	for i, m := range metrics {
+		v := m.Sums(predicted, y)
+		err := tape.Err()
+		if err == nil && !v.DType().Float() {
+			err = fmt.Errorf("its sums are %v: want floats", v.Spec())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the %s of a batch of %d samples: %w", m.Name, y.Dim(0), err)
+		}
+		values[i] = v
+	}
+	return values, nil
 }

@@ -32,7 +32,7 @@ func TestWeights(t *testing.T) {
 	set := tensors(t, x, y)
 	eng := engine(t)
 	mean := func(_, y ops.Value) ops.Value { return y.Mean() }
-	square := train.Metric{Name: "square", Mean: func(_, y ops.Value) ops.Value { return y.Mul(y).Mean() }}
+	square := train.Mean("square", func(_, y ops.Value) ops.Value { return y.Mul(y).Mean() })
 	for _, size := range []int{1, 3, 4, 9, 10, 11, math.MaxInt} {
 		v, err := train.Evaluate(t.Context(), eng, identity(t, x.Spec()), set, size, mean, square)
 		if err != nil || len(v) != 2 || math.Abs(v["loss"]-4.5) > 1e-14 || math.Abs(v["square"]-28.5) > 1e-13 {
@@ -99,8 +99,8 @@ func TestEvaluateMistakes(t *testing.T) {
 		},
 		"the validation data are empty": func() (map[string]float64, error) { return train.Evaluate(ctx, eng, net, nil, 4, loss) },
 		"a batch of 0 samples":          func() (map[string]float64, error) { return train.Evaluate(ctx, eng, net, set, 0, loss) },
-		"square: ": func() (map[string]float64, error) {
-			return train.Evaluate(ctx, eng, net, set, 4, loss, train.Metric{Name: "square", Mean: func(p, _ ops.Value) ops.Value { return p.Mul(p) }})
+		"the square of a batch of 4 samples: it is f32[4": func() (map[string]float64, error) {
+			return train.Evaluate(ctx, eng, net, set, 4, loss, train.Mean("square", func(p, _ ops.Value) ops.Value { return p.Mul(p) }))
 		},
 		"unexpected end":           func() (map[string]float64, error) { return train.Evaluate(ctx, eng, net, broken{set, 3}, 4, loss) },
 		"somebody pulled the plug": func() (map[string]float64, error) { return train.Evaluate(ended, eng, net, set, 4, loss) },

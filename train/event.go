@@ -7,9 +7,11 @@ type Event interface{ event() }
 type Step struct {
 	Step  int     // from 1
 	Epoch int     // from 1
-	Of    int     // steps in the run
-	Loss  float64 // of the batch, before the update
-	Size  int     // samples in the batch
+	Of    int     // steps in the run; 0 if nobody knows, as of a stream
+	Loss  float64 // the mean over the samples of the step, before the update
+	// Weight is how many losses that is the mean of: the samples, or what MeanOf counts. It is 0 where every target is ignored, and the loss then too.
+	Weight float64
+	Size   int // samples in the step
 }
 
 // Epoch is the end of an epoch.
@@ -17,7 +19,7 @@ type Epoch struct {
 	Epoch      int                // from 1
 	Epochs     int                // in the run; 0 if Config.Steps alone says how long it is
 	Step       int                // steps so far
-	Loss       float64            // mean over the epoch's samples, each before the update that it was part of
+	Loss       float64            // mean over the epoch's samples, or what MeanOf counts, each before the update that it was part of; NaN where nothing counts
 	Validation map[string]float64 // "loss" and the metrics; nil without validation data
 }
 

@@ -2,8 +2,8 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
@@ -18,10 +18,39 @@ import (
 // When ctx is done, Fit stops after the step under way and returns an error that wraps ctx's. This and every other error but a
 // *NotFiniteError leave a checkpoint behind, if there is a folder for it, and come with the report so far.
 func Fit(ctx context.Context, c Config, set data.Dataset) (*Report, error) {
-	if err := c.check(set); err != nil {
+	if set == nil || set.Len() == 0 {
+		return nil, errEmpty("training")
+	}
+	if c.Batch < 1 {
+		return nil, fmt.Errorf("train: Config.Batch is %d: a batch has one sample at least", c.Batch)
+	}
+	batches := data.Loader{Data: set, Batch: min(c.Batch, set.Len()), Shuffle: !c.KeepOrder, Seed: c.Seed, Transform: c.Transform}
+	return fit(ctx, &c, batches)
+}
+
+// FitBatches is Fit on batches: of Buckets, of a Stream, of a Loader with other settings. Their order and their seed are their own; Config.Seed
+// remains that of first values and dropout, and Config.Batch is the size of batches of Config.Validation alone.
+//
+// Of batches whose shapes nobody knows before they are read the first is looked at before the model is built. A run is resumed to the bit where the
+// batches give from a position what they would have given: see data.Stream for what that means for a source that cannot be read twice.
+func FitBatches(ctx context.Context, c Config, batches data.Batches) (*Report, error) {
+	switch {
+	case c.KeepOrder || c.Transform != nil:
+		return nil, errors.New("train: Config.KeepOrder and Config.Transform are for Fit: the batches have an order and a Transform of their own")
+	case c.Validation != nil && c.Batch < 1:
+		return nil, fmt.Errorf("train: Config.Batch is %d: a batch of validation has one sample at least", c.Batch)
+	}
+	return fit(ctx, &c, batches)
+}
+
+func fit(ctx context.Context, c *Config, batches data.Batches) (*Report, error) {
+	ctx = orBackground(ctx)
+	if err := c.check(); err != nil {
 		return nil, err
 	}
-	r, err := newRun(&c, set)
+	source := &source{batches: batches}
+	defer source.close()
+	r, err := newRun(ctx, c, source)
 	if err != nil {
 		return nil, err
 	}
@@ -39,77 +68,83 @@ func Fit(ctx context.Context, c Config, set data.Dataset) (*Report, error) {
 	return &r.report, err
 }
 
+// orBackground is ctx, or context.Background where that is nil.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
 // run is a run of Fit under way.
 type run struct {
 	*Config
-	set    data.Dataset
-	loader data.Loader
-	net    *layers.Net
-	tape   *autograd.Tape
-	report Report
+	batches *source
+	layout  data.Layout
+	valid   data.Batches // to be evaluated, or nil
+	net     *layers.Net
+	tape    *autograd.Tape
+	sums    *accumulator // of gradients; nil where each batch makes a step
+	report  Report
 
-	at    data.Position // of the next batch
-	sum   float64       // of this epoch's losses, each times its samples
-	seen  int           // samples of this epoch; not 0 at the start of an epoch means that the one before has not been judged
-	last  float64       // the loss of the last step
-	saved int           // the step of the last checkpoint
+	// Where the run is, at the end of a step.
+	at       data.Position // of the next batch
+	taken    int           // batches of this epoch
+	sum      float64       // of this epoch's losses, each times its weight
+	weight   float64       // the sum of the weights
+	recorded int64         // steps of the tape
+	last     float64       // the loss of the last step
+	saved    int           // the step of the last checkpoint
 }
 
-func newRun(c *Config, set data.Dataset) (*run, error) {
+func newRun(ctx context.Context, c *Config, from *source) (*run, error) {
 	if c.DType == tensor.None {
 		c.DType = tensor.F32
 	}
 	if c.Observe == nil {
 		c.Observe = func(Event) {}
 	}
-	x, _ := set.Specs()
-	net, err := layers.Build(c.Model, batchOf(x, 1), c.Seed, c.DType)
+	layout, err := from.layout(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	r := &run{
-		Config: c, set: set, net: net, tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed))), report: Report{Net: net},
-		loader: data.Loader{Data: set, Batch: min(c.Batch, set.Len()), Shuffle: !c.KeepOrder, Seed: c.Seed, Transform: c.Transform},
-	}
-	if err := r.rehearse(); err != nil {
 		return nil, err
 	}
-	c.Optimizer.Init(net.Params()...)
+	r := &run{Config: c, batches: from, layout: layout, valid: c.validation(c.Batch), tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed)))}
+	if r.net, err = layers.Build(c.Model, layout.Shapes[0].X, c.Seed, c.DType); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	r.report.Net = r.net
+	if err := r.rehearse(layers.Train, layout.Shapes, nil); err != nil {
+		return nil, err
+	}
+	if r.valid != nil {
+		v, err := layoutOf("validation", r.valid)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.rehearse(layers.Eval, v.Shapes, c.Metrics); err != nil {
+			return nil, fmt.Errorf("%w, in validation", err)
+		}
+	}
+	c.Optimizer.Init(r.net.Params()...)
+	if c.Accumulate > 1 {
+		r.sums = newAccumulator(r.net.Params())
+	}
 	return r, r.checkNames()
 }
 
-// batchOf is the spec of n samples.
-func batchOf(sample tensor.Spec, n int) tensor.Spec {
-	return tensor.SpecOf(sample.DType, append([]int{n}, sample.Shape.Dims()...)...)
-}
-
-// rehearse records the forward pass, the loss and the metrics of a full batch and of the last one of an epoch, and runs nothing: a
-// batch-norm that cannot take a last batch of one sample, or a metric for other targets, says so now, not at the end of the first epoch.
-func (r *run) rehearse() error {
-	x, y := r.set.Specs()
-	sizes := []int{r.loader.Batch}
-	if last := r.set.Len() % r.loader.Batch; last != 0 {
-		sizes = append(sizes, last)
-	}
-	means := []Metric{{lossName, r.Loss}}
-	if r.Validation != nil {
-		means = append(means, r.Metrics...)
-	}
-	for _, n := range sizes {
+// rehearse records the forward pass, the loss and the metrics of each kind of batch, and runs nothing: a batch-norm that cannot take a last batch of
+// one sample, or a metric for other targets, says so now, not at the end of the first epoch.
+func (r *run) rehearse(mode layers.Mode, shapes []data.BatchShape, metrics []Metric) error {
+	metrics = append([]Metric{Mean(lossName, r.Loss)}, metrics...)
+	for _, s := range shapes {
 		tape := autograd.New(nil)
-		zeros := func(s tensor.Spec) ops.Value { return ops.Zeros(tape.Recorder(), batchOf(s, n)) }
-		predicted, target := r.net.Forward(tape, zeros(x), layers.Train), zeros(y)
+		zeros := func(s tensor.Spec) ops.Value { return ops.Zeros(tape.Recorder(), s) }
+		predicted := r.net.Forward(tape, zeros(s.X), mode)
 		if err := tape.Err(); err != nil {
-			return fmt.Errorf("train: a batch of %d samples: %w", n, err)
+			return fmt.Errorf("train: a batch of %d samples: %w", s.X.Shape.Dim(0), err)
 		}
-		for _, m := range means {
-			mean := m.Mean(predicted, target)
-			if err := tape.Err(); err != nil {
-				return fmt.Errorf("train: the %s of a batch of %d samples: %w", m.Name, n, err)
-			}
-			if s := mean.Spec(); s.Shape.Size() != 1 || !s.DType.Float() {
-				return fmt.Errorf("train: the %s of a batch of %d samples is %v: want one number, the mean over the samples", m.Name, n, s)
-			}
+		if _, err := recordSums(tape, predicted, zeros(s.Y), metrics); err != nil {
+			return fmt.Errorf("train: %w", err)
 		}
 	}
 	return nil
@@ -123,120 +158,6 @@ func (r *run) checkNames() error {
 			return fmt.Errorf("train: two variables are called %s: does the optimizer keep the state of another model? Each run needs a new one", v.Name())
 		}
 		known[v.Name()] = true
-	}
-	return nil
-}
-
-// steps is how many steps the run has in all.
-func (r *run) steps() int {
-	all, each := math.MaxInt, r.loader.Len()
-	if r.Epochs > 0 && r.Epochs < all/each {
-		all = r.Epochs * each
-	}
-	if r.Steps > 0 {
-		all = min(all, r.Steps)
-	}
-	return all
-}
-
-// finished reports whether there is nothing left to do.
-func (r *run) finished() bool {
-	return r.Steps > 0 && r.report.Steps >= r.Steps || r.Epochs > 0 && r.at.Epoch >= r.Epochs
-}
-
-func (r *run) loop(ctx context.Context) error {
-	for {
-		if r.at.Sample == 0 && r.seen > 0 { // an epoch is over, perhaps since before a resumption
-			if err := r.epoch(ctx); err != nil {
-				return err
-			}
-		}
-		if r.finished() {
-			return r.end(ctx)
-		}
-		if err := r.batches(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// batches trains to the end of the epoch, or of the run.
-func (r *run) batches(ctx context.Context) error {
-	for b, err := range r.loader.Batches(ctx, r.at) {
-		if err != nil {
-			return fmt.Errorf("train: step %d: %w", r.report.Steps+1, err)
-		}
-		if err := r.step(context.WithoutCancel(ctx), b); err != nil { // a step happens whole
-			return err
-		}
-		if err := r.due(ctx); err != nil {
-			return err
-		}
-		if r.finished() {
-			break
-		}
-	}
-	return nil
-}
-
-// step trains on one batch.
-func (r *run) step(ctx context.Context, b data.Batch) error {
-	step := r.report.Steps + 1
-	x, y := r.tape.Input("x", b.X, autograd.BatchAxis(0)), r.tape.Input("y", b.Y, autograd.BatchAxis(0))
-	loss := r.Loss(r.net.Forward(r.tape, x, layers.Train), y)
-	r.Optimizer.Update(r.tape, loss, r.net.Params()...)
-	res, err := r.tape.Step(ctx, loss)
-	if err != nil {
-		return fmt.Errorf("train: step %d: %w", step, err)
-	}
-	defer res.Release()
-	if r.last, err = res.Float(ctx, 0); err != nil {
-		return fmt.Errorf("train: step %d: %w", step, err)
-	}
-	if math.IsNaN(r.last) || math.IsInf(r.last, 0) {
-		return &NotFiniteError{Step: step, Loss: r.last, Last: r.report.Checkpoint}
-	}
-	epoch := r.at.Epoch
-	r.at = b.Next
-	r.sum += r.last * float64(len(b.Index))
-	r.seen += len(b.Index)
-	r.report.Steps, r.report.Epochs = step, r.at.Epoch
-	r.Observe(Step{Step: step, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Size: len(b.Index)})
-	return nil
-}
-
-// judge fills the report of the epoch that is over, or of the part of it that the run has had.
-func (r *run) judge(ctx context.Context) error {
-	r.report.Loss = r.sum / float64(r.seen)
-	if r.Validation == nil {
-		return nil
-	}
-	v, err := Evaluate(ctx, r.Engine, r.net, r.Validation, r.Batch, r.Loss, r.Metrics...)
-	if err == nil {
-		r.report.Validation = v
-	}
-	return err
-}
-
-// epoch ends an epoch: the position is at the start of the next one.
-func (r *run) epoch(ctx context.Context) error {
-	if err := r.judge(ctx); err != nil {
-		return err
-	}
-	r.sum, r.seen = 0, 0
-	r.Observe(Epoch{Epoch: r.report.Epochs, Epochs: r.Epochs, Step: r.report.Steps, Loss: r.report.Loss, Validation: r.report.Validation})
-	return nil
-}
-
-// end ends the run. Its last checkpoint has been written: due saw to it.
-func (r *run) end(ctx context.Context) error {
-	if r.Checkpoint == "" {
-		if _, err := r.state(ctx); err != nil {
-			return err
-		}
-	}
-	if r.seen > 0 {
-		return r.judge(ctx)
 	}
 	return nil
 }

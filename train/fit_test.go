@@ -190,9 +190,9 @@ func TestConfig(t *testing.T) {
 		"Config.Loss is needed":                   func(c *train.Config, _ *data.Dataset) { c.Loss = nil },
 		"Config.Optimizer is needed":              func(c *train.Config, _ *data.Dataset) { c.Optimizer = nil },
 		"Config.Batch is 0":                       func(c *train.Config, _ *data.Dataset) { c.Batch = 0 },
-		"-1 Epochs":                               func(c *train.Config, _ *data.Dataset) { c.Epochs = -1 },
-		"-2 Steps":                                func(c *train.Config, _ *data.Dataset) { c.Steps = -2 },
-		"CheckpointEvery -3":                      func(c *train.Config, _ *data.Dataset) { c.CheckpointEvery = -3 },
+		"Config.Epochs is -1":                     func(c *train.Config, _ *data.Dataset) { c.Epochs = -1 },
+		"Config.Steps is -2":                      func(c *train.Config, _ *data.Dataset) { c.Steps = -2 },
+		"Config.CheckpointEvery is -3":            func(c *train.Config, _ *data.Dataset) { c.CheckpointEvery = -3 },
 		"Config.Epochs or Config.Steps is needed": func(c *train.Config, _ *data.Dataset) { c.Epochs = 0 },
 		"Config.Checkpoint is needed":             func(c *train.Config, _ *data.Dataset) { c.Resume = true },
 		"the training data are empty":             func(_ *train.Config, d *data.Dataset) { *d = nil },
@@ -201,17 +201,17 @@ func TestConfig(t *testing.T) {
 		"the validation data are empty":           func(c *train.Config, _ *data.Dataset) { c.Validation = squares(t, 0, 1) },
 		`two metrics are called "loss"`:           func(c *train.Config, _ *data.Dataset) { c.Metrics[0].Name = "loss" },
 		`two metrics are called "accuracy"`:       func(c *train.Config, _ *data.Dataset) { c.Metrics = append(c.Metrics, c.Metrics[0]) },
-		`metric 0, "accuracy", needs`:             func(c *train.Config, _ *data.Dataset) { c.Metrics[0].Mean = nil },
-		"validation samples are f32[2]":           func(c *train.Config, _ *data.Dataset) { c.Validation = wide(t) },
-		"parameters are floats, not i32":          func(c *train.Config, _ *data.Dataset) { c.DType = tensor.I32 },
-		"in scope 0":                              func(c *train.Config, d *data.Dataset) { *d, c.Validation = wide(t), nil }, // a convolution of rows
-		"the accuracy of a batch of 8 samples is f32[8": func(c *train.Config, _ *data.Dataset) {
-			c.Metrics[0].Mean = func(p, _ ops.Value) ops.Value { return p }
+		`metric 0, "accuracy", needs`:             func(c *train.Config, _ *data.Dataset) { c.Metrics[0].Sums = nil },
+		"this input wants [4 2 3 3]: the net was built for inputs of another size": func(c *train.Config, _ *data.Dataset) { c.Validation = wide(t) }, // a convolution of rows
+		"parameters are floats, not i32":                                           func(c *train.Config, _ *data.Dataset) { c.DType = tensor.I32 },
+		"in scope 0":                                                               func(c *train.Config, d *data.Dataset) { *d, c.Validation = wide(t), nil }, // a convolution of rows
+		"the accuracy of a batch of 8 samples: it is f32[8": func(c *train.Config, _ *data.Dataset) {
+			c.Metrics[0] = train.Mean("accuracy", func(p, _ ops.Value) ops.Value { return p })
 		},
 		"the accuracy of a batch of 8 samples: sum: there is no axis 7": func(c *train.Config, _ *data.Dataset) {
-			c.Metrics[0].Mean = func(p, _ ops.Value) ops.Value { return p.Sum(7) }
+			c.Metrics[0] = train.Mean("accuracy", func(p, _ ops.Value) ops.Value { return p.Sum(7) })
 		},
-		"the loss of a batch of 8 samples is f32[8": func(c *train.Config, _ *data.Dataset) {
+		"the loss of a batch of 8 samples: it is f32[8": func(c *train.Config, _ *data.Dataset) {
 			c.Loss = func(p, _ ops.Value) ops.Value { return p }
 		},
 	} {

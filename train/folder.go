@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Checkpoints are called step-000000123.safetensors. The newest keepCheckpoints are kept: if the newest turns out damaged, there is one
+// Checkpoints are called step-000000123.safetensors. The newest Config.Keep are kept: if the newest turns out damaged, there is one
 // before it.
 const (
-	keepCheckpoints = 3
-	prefix, suffix  = "step-", ".safetensors"
+	defaultKeep    = 3
+	prefix, suffix = "step-", ".safetensors"
 )
 
 // setAsideName is the folder, within that of the checkpoints, for those of an earlier run.
@@ -152,7 +152,7 @@ func (r *run) prune() error {
 		if stepIn(p) <= r.report.Steps {
 			kept++
 		}
-		if kept <= keepCheckpoints {
+		if kept <= cmp.Or(r.Keep, defaultKeep) {
 			continue
 		}
 		if err := os.Remove(p); err != nil {

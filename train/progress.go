@@ -100,7 +100,11 @@ func (p *progress) step(e Step) {
 		return
 	}
 	p.shown = now
-	text := fmt.Sprintf("epoch %d  step %d/%d  loss %.4f", e.Epoch, e.Step, e.Of, p.average)
+	text := fmt.Sprintf("epoch %d  step %d", e.Epoch, e.Step)
+	if e.Of > 0 {
+		text += fmt.Sprintf("/%d", e.Of)
+	}
+	text += fmt.Sprintf("  loss %.4f", p.average)
 	if done, took := e.Step-p.first, now.Sub(p.began).Seconds(); done > 0 && took > 0 && e.Of > e.Step {
 		left := took / float64(done) * float64(e.Of-e.Step)
 		text += fmt.Sprintf("  %.0f samples/s  %.0f s left", float64(p.samples)/took, left)

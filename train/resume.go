@@ -77,21 +77,18 @@ func readCheckpoint(path string) (p place, meta map[string]string, named []safet
 
 // restore sets every variable and the place in the run. Its errors go on from the file's path.
 func (r *run) restore(ctx context.Context, path string, p place, named []safetensors.Named) error {
-	switch n := r.set.Len(); {
+	switch order := r.order(); {
 	case p.Seed != r.Seed:
-		return fmt.Errorf("was written with seed %d, not %d: the order of samples would change", p.Seed, r.Seed)
-	case p.Batch != r.Batch:
-		return fmt.Errorf("was written with batches of %d samples, not %d: resume with the same, or start anew", p.Batch, r.Batch)
-	case p.Samples != n:
-		return fmt.Errorf("was written for %d training samples, not %d", p.Samples, n)
-	case p.Shuffled == r.KeepOrder:
-		return fmt.Errorf("was written with shuffling %v, not %v", p.Shuffled, !r.KeepOrder)
+		return fmt.Errorf("was written with seed %d, not %d: first values and dropout would change", p.Seed, r.Seed)
+	case p.Order != order:
+		return fmt.Errorf("was written for %s; this run has %s: resume with the same, or start anew", p.Order, order)
 	}
 	if err := load(ctx, named, r.variables()); err != nil {
 		return err
 	}
-	r.tape.SetStep(int64(p.Step))
-	r.at, r.sum, r.seen = p.At, math.Float64frombits(p.SumBits), p.Seen
+	r.tape.SetStep(p.Recorded)
+	r.at, r.taken, r.recorded = p.At, p.Taken, p.Recorded
+	r.sum, r.weight = math.Float64frombits(p.SumBits), math.Float64frombits(p.WeightBits)
 	r.report.Steps, r.report.Epochs, r.report.Checkpoint, r.saved = p.Step, p.At.Epoch, path, p.Step
 	return nil
 }

@@ -235,9 +235,9 @@ func TestRefusedCheckpoints(t *testing.T) {
 		want   []string
 	}{
 		"seed":  {func(c *train.Config) { c.Seed = 6 }, set, []string{"seed 5, not 6"}},
-		"batch": {func(c *train.Config) { c.Batch = 7 }, set, []string{"batches of 8 samples, not 7"}},
-		"data":  {func(*train.Config) {}, squares(t, samples+1, 1), []string{"26 training samples, not 27"}},
-		"order": {func(c *train.Config) { c.KeepOrder = true }, set, []string{"shuffling true, not false"}},
+		"batch": {func(c *train.Config) { c.Batch = 7 }, set, []string{"26 samples in batches of 8, shuffled with seed 5; this run has 26 samples in batches of 7,"}},
+		"data":  {func(*train.Config) {}, squares(t, samples+1, 1), []string{"26 samples in batches of 8", "this run has 27 samples"}},
+		"order": {func(c *train.Config) { c.KeepOrder = true }, set, []string{"in batches of 8, shuffled with seed 5; this run has 26 samples in batches of 8, in their own order"}},
 		"optimizer": {func(c *train.Config) { c.Optimizer = &optim.SGD{Momentum: 0.9} }, set, []string{
 			"missing: 0.weight.momentum_buffer, 0.bias.momentum_buffer", "unexpected: 0.weight.exp_avg, 0.weight.exp_avg_sq",
 		}},

@@ -97,6 +97,11 @@ type trace struct {
 
 // fit runs Fit. watch may stop it; nil for nobody.
 func fit(ctx context.Context, c train.Config, set data.Dataset, watch func(train.Event)) trace {
+	return watched(c, watch, func(c train.Config) (*train.Report, error) { return train.Fit(ctx, c, set) })
+}
+
+// watched runs Fit or FitBatches.
+func watched(c train.Config, watch func(train.Event), run func(train.Config) (*train.Report, error)) trace {
 	r := trace{losses: map[int]uint64{}, ends: map[int]train.Epoch{}}
 	c.Observe = func(e train.Event) {
 		r.events = append(r.events, e)
@@ -110,7 +115,7 @@ func fit(ctx context.Context, c train.Config, set data.Dataset, watch func(train
 			watch(e)
 		}
 	}
-	r.report, r.err = train.Fit(ctx, c, set)
+	r.report, r.err = run(c)
 	return r
 }
 

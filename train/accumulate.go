@@ -1,0 +1,63 @@
+package train
+
+import (
+	"github.com/cortado-ml/cortado/layers"
+	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/tensor"
+)
+
+// accumulator holds what the batches of a step under way have given: for each parameter the gradient of the sum of losses, and how many losses
+// that is a sum of. It starts anew with each step, so nothing of it is in a checkpoint.
+type accumulator struct {
+	grads []*ops.Variable
+	count *ops.Variable
+}
+
+func newAccumulator(params []*ops.Variable) *accumulator {
+	a := &accumulator{count: ops.NewVariable("accumulated", tensor.Scalar[float32](0))}
+	for _, p := range params {
+		s := tensor.Spec{DType: working(p.Spec().DType), Shape: p.Spec().Shape}
+		a.grads = append(a.grads, ops.NewVariable(p.Name()+".accumulated", tensor.New(s)))
+	}
+	return a
+}
+
+// record records a batch: the first of a step, the last, one between, or one that is a step by itself.
+func (r *run) record(x, y ops.Value, first, last bool) mean {
+	m := partsOf(r.Loss(r.net.Forward(r.tape, x, layers.Train), y), x.Dim(0))
+	params := r.net.Params()
+	if first && last {
+		r.Optimizer.Update(r.tape, m.value, params...)
+		return m
+	}
+	wrt := make([]ops.Value, len(params))
+	for i, p := range params {
+		wrt[i] = r.tape.Var(p)
+	}
+	grads := r.tape.Grad(r.Optimizer.Loss(r.tape, m.sum), wrt...)
+	r.tape.Scope("accumulate", func() {
+		count := m.count.Cast(tensor.F32)
+		if !first {
+			count = count.Add(r.tape.Var(r.sums.count))
+		}
+		all := make([]ops.Value, len(grads))
+		for i, v := range r.sums.grads {
+			all[i] = grads[i].Cast(v.Spec().DType)
+			if !first {
+				all[i] = all[i].Add(r.tape.Var(v))
+			}
+		}
+		if !last {
+			r.tape.Assign(r.sums.count, count)
+			for i, v := range r.sums.grads {
+				r.tape.Assign(v, all[i])
+			}
+			return
+		}
+		for i := range all {
+			all[i] = over(all[i], count.Cast(all[i].DType()))
+		}
+		r.Optimizer.Apply(r.tape, params, all)
+	})
+	return m
+}
