@@ -389,11 +389,11 @@ func TestResumeMistakes(t *testing.T) {
 		flags []string
 		want  []string
 	}{
-		{[]string{"-model", "mlp", "-batch", "15"}, []string{newest, "batches of 16 samples, not 15"}},
+		{[]string{"-model", "mlp", "-batch", "15"}, []string{newest, "60 samples in batches of 16, shuffled with seed 1; this run has 60 samples in batches of 15"}},
 		{[]string{"-model", "mlp", "-batch", "16", "-seed", "7"}, []string{newest, "seed 1, not 7"}},
 		{[]string{"-model", "cnn", "-batch", "16"}, []string{newest, "is of another model or optimizer: missing: 2.weight, ", "unexpected: 3.weight, ", "mis-shaped: 1.weight is f32[128 784] in the file", `cortado.model was "mlp", it is "cnn" now`}},
 		{[]string{"-model", "mlp", "-batch", "16", "-optimizer", "sgd"}, []string{newest, "unexpected: 1.weight.exp_avg"}},
-		{[]string{"-model", "mlp", "-batch", "16", "-data", classes(t)}, []string{newest, "60 training samples, not 36"}},
+		{[]string{"-model", "mlp", "-batch", "16", "-data", classes(t)}, []string{newest, "60 samples in batches of 16, shuffled with seed 1; this run has 36 samples"}},
 	} {
 		o := demo(t, folder, args(c.flags...)...)
 		o.wants(t, 1, append(c.want, "demo: train: resume: ")...)
