@@ -191,6 +191,9 @@ func (f *Features) Write(samples []float32, out tensor.Tensor) error {
 	return nil
 }
 
+// silence is the least energy that a band can have.
+const silence = 1e-10
+
 // frame computes one frame.
 func (f *Features) frame(w *work, samples []float32, out []float32) {
 	clear(w.frame)
@@ -204,7 +207,7 @@ func (f *Features) frame(w *work, samples []float32, out []float32) {
 			x := w.spectrum[t.first+k]
 			energy += weight * (real(x)*real(x) + imag(x)*imag(x))
 		}
-		w.bands[b] = math.Log(max(energy, 1e-10)) // NaN stays NaN
+		w.bands[b] = math.Log(max(energy, silence)) // NaN stays NaN
 	}
 	if f.dct == nil {
 		for b, v := range w.bands {

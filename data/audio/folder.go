@@ -3,9 +3,7 @@ package audio
 import (
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/tensor"
@@ -14,42 +12,29 @@ import (
 // Folder is sounds in WAV files, one folder for each class. It is a data.Dataset: y is i64[], the number of the class, and x the sound, at one rate
 // and of one length: f32[samples], or its features.
 type Folder struct {
-	files    fs.FS
-	list     data.Classes
-	rate     int
-	samples  int
-	features *Features
-	x        tensor.Spec
+	files fs.FS
+	list  data.Classes
+	form  form
 }
 
-// OpenFolder lists the sounds: the files that end in .wav, as data.FindClasses does. They are read later, one by one: the mean of their channels,
-// resampled to the rate, cut off behind so many samples or filled up with zeros, and turned into features, which may be nil for none.
+// OpenFolder lists the sounds: the files that end in .wav, as data.FindClasses does. They are read later, one by one, as DecodeWAV does.
 func OpenFolder(files fs.FS, rate, samples int, features *Features) (*Folder, error) {
-	if rate < 1 || rate > math.MaxInt32 || samples < 1 {
-		return nil, fmt.Errorf("audio: %d samples, %d a second", samples, rate)
-	}
-	x := tensor.SpecOf(tensor.F32, samples)
-	if features != nil {
-		x = features.Spec(samples)
-		if features.Rate() != rate {
-			return nil, fmt.Errorf("audio: features for %d samples a second, of sounds with %d", features.Rate(), rate)
-		}
-	}
-	if err := x.Check(); err != nil {
-		return nil, fmt.Errorf("audio: %d samples: %w", samples, err)
+	form, err := newForm(rate, samples, features)
+	if err != nil {
+		return nil, err
 	}
 	list, err := data.FindClasses(files, "WAV file", ".wav")
 	if err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	return &Folder{files, list, rate, samples, features, x}, nil
+	return &Folder{files, list, form}, nil
 }
 
 // Len is the number of sounds.
 func (d *Folder) Len() int { return len(d.list.Files) }
 
 // Specs are f32[samples] or that of the features, and i64[].
-func (d *Folder) Specs() (x, y tensor.Spec) { return d.x, tensor.SpecOf(tensor.I64) }
+func (d *Folder) Specs() (x, y tensor.Spec) { return d.form.x, tensor.SpecOf(tensor.I64) }
 
 // Sample reads sound i. An error names its file.
 func (d *Folder) Sample(i int, x, y tensor.Tensor) error {
@@ -60,7 +45,7 @@ func (d *Folder) Sample(i int, x, y tensor.Tensor) error {
 		return fmt.Errorf("audio: a sample is %v and %v, not %v and %v", wantX, wantY, x.Spec(), y.Spec())
 	}
 	if err := d.read(d.list.Files[i], x); err != nil {
-		return fmt.Errorf("audio: %s: %s", d.list.Files[i], strings.TrimPrefix(err.Error(), "audio: "))
+		return named(d.list.Files[i], err)
 	}
 	y.SetInt(0, int64(d.list.Labels[i]))
 	return nil
@@ -72,25 +57,7 @@ func (d *Folder) read(name string, x tensor.Tensor) error {
 		return err
 	}
 	defer file.Close()
-	c, err := ReadWAV(file)
-	if err != nil {
-		return err
-	}
-	if c, err = c.Mono(); err != nil {
-		return err
-	}
-	if c, err = c.Resample(d.rate); err != nil {
-		return err
-	}
-	sound := c.Channels[0][:min(c.Len(), d.samples)]
-	if d.features == nil {
-		out := tensor.Data[float32](x)
-		clear(out[copy(out, sound):])
-		return nil
-	}
-	padded := make([]float32, d.samples)
-	copy(padded, sound)
-	return d.features.Write(padded, x)
+	return d.form.decode(file, x)
 }
 
 // Classes are the names of the classes, in the order of the labels.

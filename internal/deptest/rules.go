@@ -33,6 +33,7 @@ var rules = []rule{
 	{"optim", []string{"autograd", "ops", "tensor"}},
 	{"data/fashion", nil},
 	{"data/opticks", nil},
+	{"data/digits", nil},
 	{"data/...", []string{"data/...", "tensor"}},
 	{"train/tensorboard", []string{"tensor"}},
 	{"train/jsonl", nil},
