@@ -14,4 +14,5 @@ here = pathlib.Path(__file__).resolve().parent
 traces.write(here)
 ops.write(here)
 modules.write(here)
+states.write(here)
 optim.write(here)
