@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/cortado-ml/cortado/tensor"
@@ -74,6 +75,32 @@ func shiftBytes(b []byte, n int) {
 	}
 	copy(b, b[-n:])
 	clear(b[len(b)+n:])
+}
+
+// Crop is a Transform that cuts a part out of a float32 image [channels, height, width] and scales it to the image's size. The part's height and
+// width are, drawn on their own, from min to the whole of the image's, rounded up to whole pixels; its place is drawn too. It is torchvision's
+// RandomResizedCrop with the sides drawn instead of area and ratio.
+func Crop(min float64) Transform {
+	return func(random *rand.Rand, x tensor.Tensor) error {
+		if random == nil || x.DType() != tensor.F32 || x.Shape().Rank() != 3 || x.Len() == 0 || !(min > 0 && min <= 1) {
+			return fmt.Errorf("data: no float32 image to crop to %v or more of its sides, or no source of chance: %v", min, x.Spec())
+		}
+		height, width := x.Shape().Dim(1), x.Shape().Dim(2)
+		side := func(n int) (size, from int) {
+			least := int(math.Ceil(min * float64(n)))
+			size = least + below(random, n-least+1)
+			return size, below(random, n-size+1)
+		}
+		h, top := side(height)
+		w, left := side(width)
+		whole := tensor.Data[float32](x.Clone())
+		resize(tensor.Data[float32](x), x.Shape(), w, h, func(y int, row [][]float32) {
+			for c := range row {
+				copy(row[c], whole[(c*height+top+y)*width+left:])
+			}
+		})
+		return nil
+	}
 }
 
 // Invert makes black white: each element of a float32 image becomes 1 minus itself. Nothing inverts by itself: it is for photographs of dark

@@ -3,6 +3,7 @@ package data_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -117,5 +118,58 @@ func TestTransformsRefuse(t *testing.T) {
 	}
 	if err := errors.Join(FlipHorizontal(r, tensor.New(tensor.SpecOf(tensor.F32, 2, 0))), FlipHorizontal(r, tensor.New(tensor.SpecOf(tensor.F32, 0, 2)))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCrop crops a ramp, of which each part scaled is a ramp again: of lower slope, within the values of the whole.
+func TestCrop(t *testing.T) {
+	ramp := func() tensor.Tensor {
+		x := tensor.New(tensor.SpecOf(tensor.F32, 2, 20, 10))
+		for i := range x.Len() {
+			x.Set(i, float64(i/200*1000+i/10%20*10+i%10))
+		}
+		return x
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	downs, rights := map[float64]bool{}, map[float64]bool{}
+	for range 300 {
+		x := ramp()
+		if err := Crop(0.5)(r, x); err != nil {
+			t.Fatal(err)
+		}
+		at := func(c, row, col int) float64 { return x.At(c*200 + row*10 + col) }
+		down, right := (at(0, 11, 5)-at(0, 8, 5))/3/10, (at(0, 10, 6)-at(0, 10, 3))/3 // in pixels of the whole
+		downs[math.Round(down*20)], rights[math.Round(right*10)] = true, true
+		if down < 0.49 || down > 1.01 || right < 0.49 || right > 1.01 {
+			t.Fatalf("slopes %v and %v", down, right)
+		}
+		if lo, hi := at(0, 0, 0), at(0, 19, 9); lo < -1e-3 || hi > 199.001 {
+			t.Fatalf("from %v to %v", lo, hi)
+		}
+		for i := range 200 {
+			if d := x.At(200+i) - x.At(i); math.Abs(d-1000) > 1e-3 {
+				t.Fatalf("the channels differ by %v", d)
+			}
+		}
+	}
+	if len(downs) != 11 || len(rights) != 6 {
+		t.Errorf("heights %v, widths %v: want 10 to 20 and 5 to 10", downs, rights)
+	}
+	x := ramp()
+	if err := Crop(1)(r, x); err != nil || !x.Same(ramp()) {
+		t.Errorf("a crop of everything: %v", err)
+	}
+	for _, min := range []float64{0, -1, 1.01, math.NaN()} {
+		if err := Crop(min)(r, ramp()); err == nil {
+			t.Errorf("cropped to %v", min)
+		}
+	}
+	for _, x := range []tensor.Tensor{{}, tensor.New(tensor.SpecOf(tensor.U8, 1, 2, 2)), tensor.New(tensor.SpecOf(tensor.F32, 2, 2)), tensor.New(tensor.SpecOf(tensor.F32, 1, 0, 2))} {
+		if err := Crop(0.5)(r, x); err == nil {
+			t.Errorf("cropped %v", x.Spec())
+		}
+	}
+	if err := Crop(0.5)(nil, ramp()); err == nil {
+		t.Error("cropped without chance")
 	}
 }
