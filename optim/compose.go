@@ -21,13 +21,13 @@ type Warmup struct {
 
 // Rate is never 0 where Then's is not.
 func (s Warmup) Rate(step int) float64 {
-	switch {
+	switch step = max(step, 0); {
 	case step >= s.Steps:
-		return rateOf(s.Then, max(step, 0)-max(s.Steps, 0))
+		return rateOf(s.Then, step-max(s.Steps, 0))
 	case s.Constant:
-		return rateOf(s.Then, 0) * orDefault(s.From, 1/float64(s.Steps))
+		return finite(rateOf(s.Then, 0) * orDefault(s.From, 1/float64(s.Steps)))
 	}
-	return rateOf(s.Then, 0) * rise(step, s.Steps, s.From)
+	return finite(rateOf(s.Then, 0) * rise(step, s.Steps, s.From))
 }
 
 // rise goes from from, at 0, to 1, at steps-1.
@@ -36,7 +36,7 @@ func rise(step, steps int, from float64) float64 {
 	if step >= steps-1 {
 		return 1
 	}
-	return from + (1-from)*float64(max(step, 0))/float64(steps-1)
+	return from + (1-from)*float64(step)/float64(steps-1)
 }
 
 // Chain is schedules one after the other, each counting from its own first update. The last goes on for ever.

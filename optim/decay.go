@@ -86,10 +86,11 @@ type Linear struct {
 
 // Rate is From + (To-From) step/Steps.
 func (s Linear) Rate(step int) float64 {
+	step = max(step, 0)
 	if step >= s.Steps {
 		return s.To
 	}
-	return s.From + (s.To-s.From)*float64(max(step, 0))/float64(s.Steps)
+	return finite(s.From + (s.To-s.From)*float64(step)/float64(s.Steps))
 }
 
 // Hill rises to LR in the first Warmup updates, as [Warmup] does, and then falls as [Inv] does, but not below Min. It is Caffe2's policy
@@ -105,8 +106,9 @@ type Hill struct {
 
 // Rate rises, falls and stays.
 func (s Hill) Rate(step int) float64 {
+	step = max(step, 0)
 	if step < s.Warmup {
-		return s.LR * rise(step, s.Warmup, s.From)
+		return finite(s.LR * rise(step, s.Warmup, s.From))
 	}
 	return max(s.Min, Inv{LR: s.LR, Gamma: s.Gamma, Power: s.Power}.Rate(step-max(s.Warmup-1, 0)))
 }

@@ -32,6 +32,37 @@ func TestHostileOptimisers(t *testing.T) {
 		"a schedule of NaN":   &optim.Adam{Schedule: optim.Constant{LR: nan}},
 		"a schedule below":    &optim.SGD{Schedule: optim.Cosine{LR: -1, Steps: 3}},
 		"a cycle without end": &optim.SGD{Schedule: optim.OneCycle{Max: inf}},
+		"a schedule of none":  &optim.SGD{Schedule: optim.Warmup{Steps: 3}},
+		"an empty chain":      &optim.SGD{Schedule: optim.Chain{}},
+		"alpha 1":             &optim.RMSProp{Alpha: 1},
+		"momentum -1":         &optim.RMSProp{Momentum: -1},
+		"eps Inf":             &optim.RMSProp{Eps: inf},
+		"rate decay NaN":      &optim.Adagrad{RateDecay: nan},
+		"initial -1":          &optim.Adagrad{Initial: -1},
+		"initial NaN":         &optim.FTRL{Initial: nan},
+		"beta -1":             &optim.FTRL{Beta: -1},
+		"l1 -1":               &optim.FTRL{L1: -1},
+		"l2 Inf":              &optim.FTRL{L2: inf},
+		"trust -1":            &optim.LARS{Trust: -1},
+		"decay -1":            &optim.LARS{WeightDecay: -1},
+		"clip by nothing":     &optim.Clip{Optimizer: &optim.SGD{}},
+		"clip NaN":            &optim.Clip{Norm: nan, Optimizer: &optim.SGD{}},
+		"clip -1":             &optim.Clip{Norm: 1, Value: -1, Optimizer: &optim.SGD{}},
+		"clip Inf":            &optim.Clip{Value: inf, Optimizer: &optim.SGD{}},
+		"clip of none":        &optim.Clip{Norm: 1},
+		"scale NaN":           &optim.LossScale{Scale: nan, Optimizer: &optim.SGD{}},
+		"scale -1":            &optim.LossScale{Scale: -1, Optimizer: &optim.SGD{}},
+		"scale 1e30":          &optim.LossScale{Scale: 1e30, Optimizer: &optim.SGD{}},
+		"every -1":            &optim.LossScale{Every: -1, Optimizer: &optim.SGD{}},
+		"scale of none":       &optim.LossScale{},
+		"scale of scale":      &optim.LossScale{Optimizer: &optim.LossScale{Optimizer: &optim.SGD{}}},
+		"average of scale":    &optim.EMA{Optimizer: &optim.LossScale{Optimizer: &optim.SGD{}}},
+		"average of none":     &optim.EMA{},
+		"average 1":           &optim.EMA{Decay: 1, Optimizer: &optim.SGD{}},
+		"average NaN":         &optim.EMA{Decay: nan, Warmup: true, Optimizer: &optim.SGD{}},
+		"no groups":           optim.Groups{},
+		"nil groups":          optim.Groups(nil),
+		"a group of none":     optim.Groups{{}},
 	} {
 		calm(t, what, func() {
 			tape := autograd.New(nil)
@@ -50,7 +81,11 @@ func TestHostileOptimisers(t *testing.T) {
 		"a parameter of nothing": func(t *autograd.Tape, o optim.Optimizer) { o.Update(t, t.Var(w), none) },
 		"a loss of another tape": func(t *autograd.Tape, o optim.Optimizer) { o.Update(t, autograd.New(nil).Var(w), w) },
 	} {
-		for _, o := range []optim.Optimizer{&optim.SGD{Momentum: 0.9}, &optim.Adam{}, &optim.AdamW{}} {
+		opts := []optim.Optimizer{everything(), optim.Groups{{Optimizer: &optim.SGD{}}}}
+		for _, fresh := range golden {
+			opts = append(opts, fresh())
+		}
+		for _, o := range opts {
 			calm(t, what, func() {
 				o.Init(nil, nil)
 				tape := autograd.New(nil)
@@ -60,17 +95,6 @@ func TestHostileOptimisers(t *testing.T) {
 				}
 				_ = o.State()
 			})
-		}
-	}
-	for what, s := range map[string]optim.Schedule{
-		"cosine": optim.Cosine{LR: 1, Steps: math.MaxInt, Warmup: math.MaxInt}, "backwards": optim.Cosine{LR: 1, Steps: math.MinInt, Warmup: math.MinInt},
-		"one cycle": optim.OneCycle{Max: 1, Steps: math.MaxInt}, "one step": optim.OneCycle{Max: 1, Steps: 1}, "no step": optim.OneCycle{Max: 1, Steps: -1},
-		"all rise": optim.OneCycle{Max: 1, Steps: 10, Rise: 1}, "more than all": optim.OneCycle{Max: 1, Steps: 10, Rise: 5},
-	} {
-		for _, step := range []int{0, 1, 9, 10, 11, 1e9, math.MaxInt} {
-			if r := s.Rate(step); !(r >= 0 && r <= 1) {
-				t.Errorf("%s at %d is %v", what, step, r)
-			}
 		}
 	}
 }

@@ -69,3 +69,84 @@ func TestScheduleEdges(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileSchedules: rates are finite whatever the fields, 0 or more where the highest is, and no step panics.
+func TestHostileSchedules(t *testing.T) {
+	numbers := []float64{0, 1, -1, 0.5, 2, 1e300, -1e300}
+	counts := []int{0, 1, 2, 10, -3, math.MaxInt, math.MinInt}
+	steps := []int{0, 1, 2, 9, 10, 11, 1e9, 1 << 53, math.MaxInt, -1, math.MinInt}
+	check := func(s optim.Schedule) {
+		t.Helper()
+		for _, step := range steps {
+			calm(t, "a schedule", func() {
+				if r := s.Rate(step); r-r != 0 || r < 0 {
+					t.Errorf("%+v: update %d has %v", s, step, r)
+				}
+			})
+		}
+	}
+	one := optim.Constant{LR: 1}
+	for _, n := range counts {
+		for _, x := range numbers {
+			check(optim.Step{LR: 1, Every: n, Factor: x})
+			check(optim.MultiStep{LR: 1, At: []int{n, 3, 3, -n}, Factor: x})
+			check(optim.Exp{LR: 1, Factor: x})
+			check(optim.Poly{LR: 1, Steps: n, Power: x})
+			check(optim.Linear{From: 1, To: 0.5, Steps: n})
+			check(optim.Cosine{LR: 1, Steps: n, Warmup: n / 2})
+			check(optim.Cosine{LR: 1, Steps: 7, Warmup: n})
+			check(optim.OneCycle{Max: 1, Steps: n, Rise: max(x, 0)})
+			check(optim.Warmup{Steps: n, Then: optim.Scaled{By: 0.5, Of: one}})
+			for _, y := range numbers {
+				check(optim.Inv{LR: 1, Gamma: x, Power: y})
+				check(optim.Hill{LR: 1, Warmup: n, Gamma: x, Power: y})
+			}
+			for _, m := range counts {
+				check(optim.Alter{Active: n, Inactive: m, InactiveFirst: x > 0, Of: one})
+				check(optim.Chain{{n, one}, {m, optim.Cosine{LR: 1, Steps: 3}}, {n, one}})
+			}
+		}
+	}
+	for _, s := range []optim.Schedule{optim.Warmup{Steps: 2}, optim.Warmup{Steps: 2, Constant: true}, optim.Scaled{By: 1}, optim.Alter{}, optim.Chain{}, optim.Chain{{Steps: 1}}} {
+		calm(t, "a missing schedule", func() {
+			if r := s.Rate(0); r == r {
+				t.Errorf("%+v has the rate %v", s, r)
+			}
+		})
+	}
+}
+
+// TestWarmups: as long as the run, longer, of no or one update; the first has a rate above 0 and the last the full one.
+func TestWarmups(t *testing.T) {
+	for _, c := range []struct {
+		s    optim.Schedule
+		step int
+		want float64
+	}{
+		{optim.Warmup{Steps: 10, Then: optim.Constant{LR: 1}}, 0, 0.1},
+		{optim.Warmup{Steps: 10, Then: optim.Constant{LR: 1}}, 9, 1},
+		{optim.Warmup{Steps: 10, Then: optim.Cosine{LR: 1, Steps: 10}}, 10, 1},
+		{optim.Warmup{Steps: 10, Then: optim.Cosine{LR: 1, Steps: 10}}, 15, 0.5},
+		{optim.Warmup{Steps: 10, Then: optim.Cosine{LR: 1, Steps: 10}}, 1e9, 0},
+		{optim.Warmup{Steps: 0, Then: optim.Constant{LR: 1}}, 0, 1},
+		{optim.Warmup{Steps: 1, Then: optim.Constant{LR: 1}}, 0, 1},
+		{optim.Warmup{Steps: 2, From: 0.5, Then: optim.Constant{LR: 1}}, 0, 0.5},
+		{optim.Warmup{Steps: 5, Constant: true, Then: optim.Constant{LR: 1}}, 4, 0.2},
+		{optim.Warmup{Steps: 5, Constant: true, Then: optim.Constant{LR: 1}}, 5, 1},
+		{optim.Hill{LR: 1, Warmup: 4}, 0, 0.25},
+		{optim.Hill{LR: 1, Warmup: 4, Gamma: 1}, 3, 1},
+		{optim.Hill{LR: 1, Warmup: 4, Gamma: 1}, 4, 0.5},
+		{optim.Hill{LR: 1, Min: 0.1, Gamma: 1}, 1 << 53, 0.1},
+		{optim.Hill{LR: 1, Gamma: 1}, 0, 1},
+		{optim.Poly{LR: 1, Min: 0.25, Steps: 4}, 2, 0.625},
+		{optim.Poly{LR: 1, Min: 0.25, Steps: 4}, 4, 0.25},
+		{optim.Linear{From: 1, To: 3, Steps: 4}, 1, 1.5},
+		{optim.Linear{From: 1, To: 3}, 0, 3},
+		{optim.Step{LR: 1}, 1e9, 1},
+		{optim.Chain{{-5, optim.Constant{LR: 7}}, {2, optim.Constant{LR: 1}}, {0, optim.Constant{LR: 2}}}, 2, 2},
+	} {
+		if got := c.s.Rate(c.step); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%+v: update %d has %v, want %v", c.s, c.step, got, c.want)
+		}
+	}
+}
