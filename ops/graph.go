@@ -120,6 +120,14 @@ func (r *Recorder) collect(step bool, outs []Value) *Graph {
 	return g
 }
 
+// Value is the value at an edge of the present recording, for tools that look at all numbers of a step.
+func (r *Recorder) Value(e Edge) Value {
+	if int(e.Node) >= len(r.path) || int(e.Out) >= len(r.path[e.Node].Out) {
+		return r.misuse("the recording has no output %d of node %d", e.Out, e.Node)
+	}
+	return Value{r, e.Node, r.gen, e.Out}
+}
+
 // Results is where an engine leaves what a run makes: storage of the outs, then of the watches, and the end of the run. The tape owns
 // the storage; what lies in Bufs at the call is given up for re-use.
 type Results struct {

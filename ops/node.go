@@ -10,12 +10,13 @@ type Edge struct {
 
 // Node is one recorded operation. It is immutable but for the links of the trie, which only its Recorder touches.
 type Node struct {
-	Op  Op
-	In  []Edge
-	Out []tensor.Spec
-	Env *Env
-	pcs []uintptr // call site, as a stack
-	of  uint32    // 1 + the position of the node of a segment that this one computes again; 0 for others
+	Op   Op
+	In   []Edge
+	Out  []tensor.Spec
+	Env  *Env
+	pcs  []uintptr // call site, as a stack
+	rule *Node     // whose gradient rule recorded it; nil for others
+	of   uint32    // 1 + the position of the node of a segment that this one computes again; 0 for others
 
 	next, alt *Node // first continuation of this prefix, and the next alternative to this node
 	grads     []*gradMemo
@@ -40,6 +41,9 @@ func (n *Node) Path() string {
 
 // Site is the user's file and line that recorded the node.
 func (n *Node) Site() string { return site(n.pcs) }
+
+// Gradient reports whether a gradient recorded the node; of is then the node whose rule did, nil for what starts a gradient.
+func (n *Node) Gradient() (of *Node, is bool) { return n.rule, n.Env != nil && n.Env.rule }
 
 // Scope is a path of names. Random streams are counted per scope, so that neither pins nor checkpoints nor neighbours move them.
 type Scope struct {

@@ -203,6 +203,9 @@ func (r *Recorder) record(op Op, in []Edge) (v Value) {
 		return r.misuse("the operation is nil")
 	}
 	n := &Node{Op: op, In: in, Env: r.env, pcs: callers()}
+	if r.env.rule {
+		n.rule = r.rule
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			v = r.Fail(n.Place(fmt.Errorf("panic in Infer: %v", p)))

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"slices"
+
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
@@ -9,8 +11,14 @@ import (
 // accumulator holds what the batches of a step under way have given: for each parameter the gradient of the sum of losses, and how many losses
 // that is a sum of. It starts anew with each step, so nothing of it is in a checkpoint.
 type accumulator struct {
-	grads []*ops.Variable
-	count *ops.Variable
+	grads  []*ops.Variable
+	count  *ops.Variable
+	scaled bool // the optimizer has scaled the loss: a gradient may overflow, which it sees to
+}
+
+// tolerates reports whether a variable may hold what is no number.
+func (a *accumulator) tolerates(v *ops.Variable) bool {
+	return a != nil && a.scaled && slices.Contains(a.grads, v)
 }
 
 func newAccumulator(params []*ops.Variable) *accumulator {
@@ -34,7 +42,9 @@ func (r *run) record(x, y ops.Value, first, last bool) mean {
 	for i, p := range params {
 		wrt[i] = r.tape.Var(p)
 	}
-	grads := r.tape.Grad(r.Optimizer.Loss(r.tape, m.sum), wrt...)
+	loss := r.Optimizer.Loss(r.tape, m.sum)
+	r.sums.scaled = loss != m.sum
+	grads := r.tape.Grad(loss, wrt...)
 	r.tape.Scope("accumulate", func() {
 		count := m.count.Cast(tensor.F32)
 		if !first {

@@ -31,12 +31,18 @@ type place struct {
 	Seed       uint64        `json:"seed"`
 	Order      string        `json:"order"` // what decides which samples make which step
 	ISA        []string      `json:"isa"`   // level of each device
+
+	// The monitor's, before this epoch was judged.
+	BestBits      uint64 `json:"best_bits"`
+	ReferenceBits uint64 `json:"reference_bits"`
+	Waited        int    `json:"waited"`
 }
 
 func (r *run) place() place {
 	return place{
 		Step: r.report.Steps, At: r.at, Taken: r.taken, SumBits: math.Float64bits(r.sum), WeightBits: math.Float64bits(r.weight), Recorded: r.recorded,
 		Seed: r.Seed, Order: r.order(), ISA: r.levels(),
+		BestBits: math.Float64bits(r.best), ReferenceBits: math.Float64bits(r.reference), Waited: r.waited,
 	}
 }
 
@@ -82,19 +88,28 @@ func (r *run) save(ctx context.Context) error {
 		return nil
 	}
 	path := checkpointPath(r.Checkpoint, r.report.Steps)
-	if err := r.write(context.WithoutCancel(ctx), path); err != nil {
-		var ruined *NotFiniteError
-		if errors.As(err, &ruined) {
-			return err
-		}
-		return &saveError{err, r.report.Checkpoint}
+	err := r.write(context.WithoutCancel(ctx), path)
+	if err == nil {
+		err = r.prune()
+	}
+	if err != nil {
+		return r.notSaved(err)
 	}
 	r.saved, r.report.Checkpoint = r.report.Steps, path
-	r.Observe(Saved{Path: path, Step: r.report.Steps})
+	r.tell(Saved{Path: path, Step: r.report.Steps})
 	return nil
 }
 
-// write writes the checkpoint at path and removes what is too old then.
+// notSaved is the error of a checkpoint that was not written.
+func (r *run) notSaved(err error) error {
+	var ruined *NotFiniteError
+	if errors.As(err, &ruined) {
+		return err
+	}
+	return &saveError{err, r.report.Checkpoint}
+}
+
+// write writes the checkpoint at path.
 func (r *run) write(ctx context.Context, path string) error {
 	named, err := r.state(ctx)
 	if err != nil {
@@ -107,10 +122,7 @@ func (r *run) write(ctx context.Context, path string) error {
 	meta := map[string]string{}
 	maps.Copy(meta, r.Metadata)
 	meta[metaKey] = string(text)
-	if err := safetensors.WriteFile(path, named, meta); err != nil {
-		return err
-	}
-	return r.prune()
+	return safetensors.WriteFile(path, named, meta)
 }
 
 // state reads all variables, and makes sure that they are numbers: the loss tells of a ruined parameter one step too late.

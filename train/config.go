@@ -43,7 +43,22 @@ type Config struct {
 	Resume          bool              // continue from the newest checkpoint in the folder that is whole, if there is one
 	Metadata        map[string]string // kept in every checkpoint; what differs when a run is resumed is told in the event Resumed
 
-	Observe func(Event) // is told what happens, on the caller's goroutine; nil for nobody
+	// Monitor names the number that tells whether the model gets better, by KeepBest and EarlyStopping: one of the validation, or without that the
+	// loss of training. Empty means "loss".
+	Monitor       string
+	Maximize      bool           // more is better: of an accuracy
+	KeepBest      bool           // keep the checkpoint of the best epoch as best.safetensors
+	EarlyStopping *EarlyStopping // ends the run when it gets no better; nil for never
+
+	// Observe is told what happens, on the caller's goroutine; nil for nobody. Callbacks are told the same, after it, and may end the run by an error,
+	// which Fit returns; ErrStop ends it as its last step would. What they do cannot change the numbers of a run: they get no hold of it.
+	Observe   func(Event)
+	Callbacks []func(Event) error
+
+	// DetectAnomaly looks at each step before it happens, and where the loss or a variable would be no number, it finds the operation where that
+	// begins: see NotFiniteError.Origin. It changes no bit of the run, and takes about twice the time; at the failing step it holds all values of
+	// the step in memory.
+	DetectAnomaly bool
 }
 
 // Report is the result of a run.
@@ -54,6 +69,8 @@ type Report struct {
 	Loss       float64            // mean training loss of the last epoch, whether it was complete or not
 	Validation map[string]float64 // "loss" and the metrics, at the end of that epoch; nil without validation data
 	Checkpoint string             // the last one written or resumed from, if any
+	Best       string             // the checkpoint of the best epoch, if Config.KeepBest
+	Stopped    string             // why the run ended before its last step: no improvement, or ErrStop; empty if it did not
 }
 
 // check names what is missing or makes no sense.
@@ -75,6 +92,14 @@ func (c *Config) check() error {
 		return errors.New("train: Config has both Validation and ValidationBatches: want one of them")
 	case c.LimitBatches > 0 && c.OverfitBatches > 0:
 		return errors.New("train: Config has both LimitBatches and OverfitBatches: want one of them")
+	}
+	if err := c.checkMonitor(); err != nil {
+		return err
+	}
+	for i, f := range c.Callbacks {
+		if f == nil {
+			return fmt.Errorf("train: Config.Callbacks[%d] is nil", i)
+		}
 	}
 	for _, f := range []struct {
 		name string

@@ -26,6 +26,11 @@
 //
 // A [Metric] is computed over the whole validation set: [Accuracy], [TopK], [F1], [Confusion], [Perplexity], [MSE], [MAE] and any [Mean].
 //
+// # Stopping
+//
+// Config.EarlyStopping ends a run that gets no better, Config.KeepBest keeps the checkpoint of its best epoch. A callback that returns ErrStop ends it
+// after the step under way; so does the end of the context, which is an error.
+//
 // Config.Observe is told what happens, as an Event: Progress makes one that writes for people. A checkpoint is a safetensors file with every
 // variable of the model and the optimiser, which other programs read too.
 //

@@ -16,6 +16,8 @@ type NotFiniteError struct {
 	Loss     float64 // of that step
 	Variable string  // the first variable that holds NaN, or the first parameter that holds an infinite number; empty if the loss is to blame
 	Last     string  // the last good checkpoint, if there is one
+	// Origin says where the first such number appeared, if Config.DetectAnomaly is set: an *ops.OpError with the operation, its scope and its call site.
+	Origin error
 }
 
 func (e *NotFiniteError) Error() string {
@@ -23,8 +25,14 @@ func (e *NotFiniteError) Error() string {
 	if e.Variable != "" {
 		what = fmt.Sprintf("after step %d, whose loss was %v, there are values in %s that are no numbers or infinite", e.Step, e.Loss, e.Variable)
 	}
-	return fmt.Sprintf("train: %s: lower the learning rate, or look for such values in the data%s", what, lastGood(e.Last))
+	if e.Origin != nil {
+		return fmt.Sprintf("train: %s: it begins in %v%s", what, e.Origin, lastGood(e.Last))
+	}
+	return fmt.Sprintf("train: %s: lower the learning rate, or look for such values in the data; Config.DetectAnomaly finds the operation%s", what, lastGood(e.Last))
 }
+
+// Unwrap is the Origin.
+func (e *NotFiniteError) Unwrap() error { return e.Origin }
 
 // lastGood is the end of a sentence that names the last good checkpoint.
 func lastGood(path string) string {

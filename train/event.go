@@ -1,6 +1,6 @@
 package train
 
-// Event is what happens in a run: a Step, an Epoch, a Saved, a Resumed, a Skipped, a SetAside or, last, an Ended.
+// Event is what happens in a run: a Step, an Epoch, a Saved, a SavedBest, a Resumed, a Skipped, a SetAside or, last, an Ended.
 type Event interface{ event() }
 
 // Step is the end of a training step.
@@ -29,6 +29,14 @@ type Saved struct {
 	Step int
 }
 
+// SavedBest says that the epoch was the best so far, and that its checkpoint has been written.
+type SavedBest struct {
+	Path  string
+	Step  int
+	Name  string // of the number that is monitored
+	Value float64
+}
+
 // Resumed says that the run continues from a checkpoint, or that there is none and the run starts anew.
 type Resumed struct {
 	Path string // empty if the run starts anew
@@ -45,13 +53,17 @@ type Skipped struct {
 // SetAside says that the folder had checkpoints of an earlier run, which now lie in another one.
 type SetAside struct{ Folder string }
 
-// Ended says that the run is over: it has done all its steps, or Err is what ended it.
-type Ended struct{ Err error }
+// Ended says that the run is over: it has done all its steps or has stopped early, or Err is what ended it.
+type Ended struct {
+	Err     error
+	Stopped string // why it has stopped early, as in the Report
+}
 
-func (Step) event()     {}
-func (Epoch) event()    {}
-func (Saved) event()    {}
-func (Resumed) event()  {}
-func (Skipped) event()  {}
-func (SetAside) event() {}
-func (Ended) event()    {}
+func (Step) event()      {}
+func (Epoch) event()     {}
+func (Saved) event()     {}
+func (SavedBest) event() {}
+func (Resumed) event()   {}
+func (Skipped) event()   {}
+func (SetAside) event()  {}
+func (Ended) event()     {}

@@ -64,7 +64,11 @@ func fit(ctx context.Context, c *Config, batches data.Batches) (*Report, error) 
 	if err = r.loop(ctx); err != nil {
 		err = r.explain(ctx, err)
 	}
-	r.Observe(Ended{err})
+	r.told = nil
+	r.tell(Ended{err, r.report.Stopped})
+	if err == nil && r.told != nil && !errors.Is(r.told, ErrStop) {
+		err = r.told
+	}
 	return &r.report, err
 }
 
@@ -95,6 +99,31 @@ type run struct {
 	recorded int64         // steps of the tape
 	last     float64       // the loss of the last step
 	saved    int           // the step of the last checkpoint
+	monitor
+
+	told error // what a callback has said
+}
+
+// tell tells of an event.
+func (r *run) tell(e Event) {
+	r.Observe(e)
+	for _, f := range r.Callbacks {
+		if err := f(e); err != nil && r.told == nil {
+			r.told = err
+		}
+	}
+}
+
+// heed does what a callback has said.
+func (r *run) heed() error {
+	switch {
+	case r.told == nil:
+		return nil
+	case !errors.Is(r.told, ErrStop):
+		return fmt.Errorf("train: a callback: %w", r.told)
+	}
+	r.report.Stopped = "a callback has asked for it"
+	return nil
 }
 
 func newRun(ctx context.Context, c *Config, from *source) (*run, error) {
@@ -108,7 +137,7 @@ func newRun(ctx context.Context, c *Config, from *source) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Config: c, batches: from, layout: layout, valid: c.validation(c.Batch), tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed)))}
+	r := &run{Config: c, batches: from, layout: layout, valid: c.validation(c.Batch), monitor: newMonitor(), tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed)))}
 	if r.net, err = layers.Build(c.Model, layout.Shapes[0].X, c.Seed, c.DType); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

@@ -275,7 +275,7 @@ func TestNotFinite(t *testing.T) {
 	c := config(t)
 	c.KeepOrder, c.Checkpoint = true, t.TempDir() // with none due before the end of the epoch
 	r := fit(t.Context(), c, poisoned(t, 17, math.NaN()), nil)
-	want := "train: the loss is NaN at step 3: lower the learning rate, or look for such values in the data"
+	want := "train: the loss is NaN at step 3: lower the learning rate, or look for such values in the data; Config.DetectAnomaly finds the operation"
 	if r.err == nil || r.err.Error() != want || len(files(t, c.Checkpoint)) > 0 {
 		t.Errorf("it left %v; the error is %v", files(t, c.Checkpoint), r.err)
 	}

@@ -101,7 +101,7 @@ func tryWriting(folder string) error {
 	}
 	for _, e := range entries {
 		name, partial := strings.CutSuffix(e.Name(), ".partial") // as safetensors.WriteFile calls a file that it has not finished
-		if _, ours := stepOf(name); !partial || !ours {
+		if _, ours := stepOf(name); !partial || !ours && name != bestName {
 			continue
 		}
 		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
@@ -114,12 +114,12 @@ func tryWriting(folder string) error {
 // setAside moves the checkpoints of an earlier run to a folder for them, whose own it replaces: a new run starts without them, and nobody who
 // forgot to resume has lost them.
 func (r *run) setAside() error {
-	list, err := checkpoints(r.Checkpoint)
+	list, err := withBest(r.Checkpoint)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	folder := filepath.Join(r.Checkpoint, setAsideName)
-	old, err := checkpoints(folder)
+	old, err := withBest(folder)
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,24 @@ func (r *run) setAside() error {
 			return err
 		}
 	}
-	r.Observe(SetAside{Folder: folder})
+	r.tell(SetAside{Folder: folder})
 	return nil
+}
+
+// withBest are the checkpoints of a folder, the best one too.
+func withBest(folder string) ([]string, error) {
+	list, err := checkpoints(folder)
+	if err != nil {
+		return nil, err
+	}
+	best := filepath.Join(folder, bestName)
+	switch _, err := os.Lstat(best); {
+	case err == nil:
+		list = append(list, best)
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	return list, nil
 }
 
 // prune removes this run's checkpoints but the newest few. Those of later steps do not count: they are damaged, or the run would have gone on

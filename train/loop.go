@@ -47,7 +47,10 @@ func (r *run) loop(ctx context.Context) error {
 				return err
 			}
 		}
-		if r.finished() {
+		if err := r.heed(); err != nil {
+			return err
+		}
+		if r.finished() || r.report.Stopped != "" {
 			return r.end(ctx)
 		}
 		if err := r.train(ctx); err != nil {
@@ -83,7 +86,7 @@ func (r *run) train(ctx context.Context) error {
 		if err := r.due(ctx); err != nil {
 			return err
 		}
-		if over || r.finished() {
+		if over || r.finished() || r.told != nil {
 			return nil
 		}
 		w = window{at: r.at, taken: r.taken}
@@ -117,6 +120,12 @@ func (r *run) batch(ctx context.Context, w *window, b data.Batch, last bool) err
 	fail := func(err error) error { return fmt.Errorf("train: step %d: %w", step, err) }
 	x, y := r.tape.Input("x", b.X, autograd.BatchAxis(0)), r.tape.Input("y", b.Y, autograd.BatchAxis(0))
 	m := r.record(x, y, w.batches == 0, last)
+	if r.DetectAnomaly {
+		if err := r.inspect(ctx, m.value); err != nil {
+			r.tape.Discard()
+			return err
+		}
+	}
 	res, err := r.tape.Step(ctx, m.value, m.count)
 	if err != nil {
 		return fail(err)
@@ -148,7 +157,7 @@ func (r *run) commit(w *window) {
 	r.weight += w.weight
 	r.report.Steps++
 	r.report.Epochs = r.at.Epoch
-	r.Observe(Step{Step: r.report.Steps, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Weight: w.weight, Size: w.samples})
+	r.tell(Step{Step: r.report.Steps, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Weight: w.weight, Size: w.samples})
 }
 
 // judge fills the report of the epoch that is over, or of the part of it that the run has had.
@@ -170,20 +179,32 @@ func (r *run) epoch(ctx context.Context) error {
 	if err := r.judge(ctx); err != nil {
 		return err
 	}
+	if err := r.keepBest(ctx); err != nil {
+		return err
+	}
+	if err := r.wait(); err != nil {
+		return err
+	}
 	r.sum, r.weight, r.taken = 0, 0, 0
-	r.Observe(Epoch{Epoch: r.report.Epochs, Epochs: r.Epochs, Step: r.report.Steps, Loss: r.report.Loss, Validation: r.report.Validation})
+	r.tell(Epoch{Epoch: r.report.Epochs, Epochs: r.Epochs, Step: r.report.Steps, Loss: r.report.Loss, Validation: r.report.Validation})
 	return nil
 }
 
-// end ends the run. Its last checkpoint has been written: due saw to it.
+// end ends the run, with a checkpoint if that is not written yet.
 func (r *run) end(ctx context.Context) error {
 	if r.Checkpoint == "" {
 		if _, err := r.state(ctx); err != nil {
 			return err
 		}
 	}
-	if r.taken > 0 {
-		return r.judge(ctx)
+	if err := r.save(ctx); err != nil {
+		return err
 	}
-	return nil
+	if r.taken == 0 {
+		return nil
+	}
+	if err := r.judge(ctx); err != nil {
+		return err
+	}
+	return r.keepBest(ctx)
 }

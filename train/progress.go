@@ -81,6 +81,9 @@ func (p *progress) observe(e Event) {
 		p.say("the checkpoints of an earlier run now lie in %s", e.Folder)
 	case Ended:
 		p.clear()
+		if e.Stopped != "" {
+			p.say("stopped early: %s", e.Stopped)
+		}
 	}
 }
 
@@ -126,9 +129,12 @@ func (p *progress) epoch(e Epoch) {
 		text += fmt.Sprintf("/%d", e.Epochs)
 	}
 	text += fmt.Sprintf("  training loss %.4f", e.Loss)
-	for i, name := range slices.Sorted(maps.Keys(e.Validation)) {
-		if i == 0 {
-			text += "  validation"
+	if len(e.Validation) > 0 {
+		text += "  validation"
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Validation)) {
+		if strings.Contains(name, "/") {
+			continue // the parts of a metric are not for reading at a glance
 		}
 		number := fmt.Sprintf("%.4f", e.Validation[name])
 		if p.terminal && p.color {

@@ -31,7 +31,7 @@ func (r *run) resume(ctx context.Context) error {
 		}
 		if err != nil {
 			damaged = append(damaged, err)
-			r.Observe(Skipped{Path: path, Err: err})
+			r.tell(Skipped{Path: path, Err: err})
 			continue
 		}
 		note := strings.Join(r.differences(p, meta), "; ")
@@ -41,13 +41,13 @@ func (r *run) resume(ctx context.Context) error {
 			}
 			return fmt.Errorf("train: resume: %s %w", path, err)
 		}
-		r.Observe(Resumed{Path: path, Step: p.Step, Note: note})
+		r.tell(Resumed{Path: path, Step: p.Step, Note: note})
 		return nil
 	}
 	if len(damaged) > 0 {
 		return fmt.Errorf("train: resume: no checkpoint in %s is whole: %w", r.Checkpoint, errors.Join(damaged...))
 	}
-	r.Observe(Resumed{})
+	r.tell(Resumed{})
 	return nil
 }
 
@@ -89,6 +89,8 @@ func (r *run) restore(ctx context.Context, path string, p place, named []safeten
 	r.tape.SetStep(p.Recorded)
 	r.at, r.taken, r.recorded = p.At, p.Taken, p.Recorded
 	r.sum, r.weight = math.Float64frombits(p.SumBits), math.Float64frombits(p.WeightBits)
+	r.monitor = monitor{math.Float64frombits(p.BestBits), math.Float64frombits(p.ReferenceBits), p.Waited}
+	r.findBest()
 	r.report.Steps, r.report.Epochs, r.report.Checkpoint, r.saved = p.Step, p.At.Epoch, path, p.Step
 	return nil
 }
