@@ -70,24 +70,30 @@ func (s Sequence) run(x Value, g Gates, gates int, cell func(z, rec, h, c Value)
 		return v
 	}
 	h, c = states(s.H), states(s.C)
-	x = x.Transpose(1, 0, 2) // a step is one block
-	var inside Value         // bool [steps, n, 1]
-	if !s.Lengths.IsNone() {
-		step := Iota(x.r, tensor.Spec{DType: s.Lengths.DType(), Shape: tensor.Of(steps, 1, 1)}, 0)
-		inside = step.Less(s.Lengths.Unsqueeze(-1))
-		x = Where(inside, x, zero) // NaN in the padding shall reach no weight
+	if steps == 0 {
+		return zero.expandTo(tensor.Of(n, 0, hidden)), h, c
 	}
-	z := Linear(x, g.Input, g.InputBias)
+	cut := func(v Value) func(i int) Value { // into steps by one operation, whose gradient then is one, too
+		parts := v.Split(1, steps)
+		return func(i int) Value { return parts.Output(i).dropAxes([]int{1}) }
+	}
+	var inside func(i int) Value // bool [n, 1]
+	if !s.Lengths.IsNone() {
+		step := Iota(x.r, tensor.Spec{DType: s.Lengths.DType(), Shape: tensor.Of(1, steps, 1)}, 1)
+		all := step.Less(s.Lengths.reshapeTo(tensor.Of(n, 1, 1)))
+		x = Where(all, x, zero) // NaN in the padding shall reach no weight
+		inside = cut(all)
+	}
+	now := cut(Linear(x, g.Input, g.InputBias))
 	outs := make([]Value, steps)
 	for i := range steps {
 		if s.Reverse {
 			i = steps - 1 - i
 		}
-		now := func(v Value) Value { return v.Narrow(0, i, 1).dropAxes([]int{0}) }
-		newH, newC := cell(now(z), Linear(h, g.Hidden, g.HiddenBias), h, c)
+		newH, newC := cell(now(i), Linear(h, g.Hidden, g.HiddenBias), h, c)
 		outs[i] = newH
-		if !inside.IsNone() {
-			in := now(inside)
+		if inside != nil {
+			in := inside(i)
 			outs[i] = Where(in, newH, zero)
 			newH = Where(in, newH, h)
 			if !newC.IsNone() {
@@ -95,9 +101,6 @@ func (s Sequence) run(x Value, g Gates, gates int, cell func(z, rec, h, c Value)
 			}
 		}
 		h, c = newH, newC
-	}
-	if steps == 0 {
-		return zero.expandTo(tensor.Of(n, 0, hidden)), h, c
 	}
 	return Stack(1, outs...), h, c
 }
