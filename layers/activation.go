@@ -1,6 +1,10 @@
 package layers
 
-import "github.com/cortado-ml/cortado/ops"
+import (
+	"fmt"
+
+	"github.com/cortado-ml/cortado/ops"
+)
 
 // The functions of each element, and Softmax. None has parameters; NaN goes through all.
 
@@ -75,24 +79,39 @@ func (Softplus) Forward(_ *Context, x ops.Value) ops.Value { return x.Softplus()
 type Hardtanh struct{ Min, Max float64 }
 
 // Forward clips each element.
-func (l Hardtanh) Forward(_ *Context, x ops.Value) ops.Value {
+func (l Hardtanh) Forward(c *Context, x ops.Value) ops.Value {
 	if l == (Hardtanh{}) {
 		l = Hardtanh{-1, 1}
+	}
+	if !(l.Min <= l.Max) {
+		return c.Fail(fmt.Errorf("Min is %v and Max is %v: nothing lies between them", l.Min, l.Max))
 	}
 	return x.Clip(l.Min, l.Max)
 }
 
-// Softmax makes probabilities along the last axis.
-type Softmax struct{}
+// Softmax makes probabilities along an axis.
+type Softmax struct {
+	Axis int // counted from the end if negative; 0, the batch, means the last
+}
 
 // Forward takes the softmax of each line.
-func (Softmax) Forward(_ *Context, x ops.Value) ops.Value { return x.Softmax(-1) }
+func (l Softmax) Forward(_ *Context, x ops.Value) ops.Value { return x.Softmax(orLast(l.Axis)) }
 
 // LogSoftmax is the logarithm of Softmax, which does not underflow.
-type LogSoftmax struct{}
+type LogSoftmax struct {
+	Axis int // counted from the end if negative; 0, the batch, means the last
+}
 
 // Forward takes the log-softmax of each line.
-func (LogSoftmax) Forward(_ *Context, x ops.Value) ops.Value { return x.LogSoftmax(-1) }
+func (l LogSoftmax) Forward(_ *Context, x ops.Value) ops.Value { return x.LogSoftmax(orLast(l.Axis)) }
+
+// orLast is an axis, or the last if it is 0.
+func orLast(axis int) int {
+	if axis == 0 {
+		return -1
+	}
+	return axis
+}
 
 // orDefault is x, or its default if it is 0.
 func orDefault(x, def float64) float64 {

@@ -44,7 +44,7 @@ func (l MultiHeadAttention) Forward(c *Context, x ops.Value) ops.Value {
 	if c.InSession() {
 		k, v, a = l.continued(c, k, v)
 	} else {
-		a.Mask = c.inside(x.Dim(1))
+		a.Mask = c.inside(x)
 	}
 	if c.Mode == Train {
 		a.Dropout = l.Dropout
@@ -103,13 +103,13 @@ func (l MultiHeadAttention) continued(c *Context, k, v ops.Value) (keys, values 
 	return put(oldKeys, k), put(oldValues, v), ops.Attend{Mask: key.LessEqual(query)}
 }
 
-// inside is where each of a number of steps lies within its sequence, bool [n, 1, 1, steps]; none if there is no padding.
-func (c *Context) inside(steps int) ops.Value {
+// inside is where the steps of x lie within their sequences, bool [n, 1, 1, steps]; none if there is no padding.
+func (c *Context) inside(x ops.Value) ops.Value {
 	if c.Lengths.IsNone() {
 		return ops.Value{}
 	}
-	step := ops.Iota(c.Tape.Recorder(), tensor.SpecOf(c.Lengths.DType(), steps), 0)
-	return step.Less(c.Lengths.Reshape(-1, 1, 1, 1))
+	step := ops.Iota(c.Tape.Recorder(), tensor.SpecOf(c.Lengths.DType(), x.Dim(1)), 0)
+	return step.Less(c.Lengths.Reshape(x.Dim(0), 1, 1, 1))
 }
 
 // Positions adds what it has learned of each place in a sequence: x [n, steps, size] plus the first rows of its parameter weight [Max, size].

@@ -10,6 +10,7 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
+	"github.com/cortado-ml/cortado/tensor/safetensors"
 )
 
 // A model is a value; Build learns the shapes from the spec of an input.
@@ -115,4 +116,95 @@ func ExampleSession() {
 	n, err := session.Len(ctx)
 	fmt.Println(n, "steps,", eng.Stats().Compiles, "programs,", err)
 	// Output: 7 steps, 2 programs, <nil>
+}
+
+// A language model whose head shares the table of its embedding, with the names that PyTorch's state dict would have.
+func ExampleTied() {
+	block := layers.TransformerBlock{Heads: 4, Hidden: 256, Activation: layers.GELU{Tanh: true}, PreNorm: true, Causal: true, NoBias: true}
+	model := layers.Sequential{
+		layers.Name("tok", layers.Embedding{Rows: 256, Size: 64}), layers.Name("pos", layers.Positions{Max: 128}),
+		layers.Name("blocks", layers.Sequential{block}), layers.Name("norm", layers.LayerNorm{NoBias: true}), layers.Name("head", layers.Tied{To: "tok.weight"}),
+	}
+	net, err := layers.Build(model, tensor.SpecOf(tensor.I64, 1, 128), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range net.Params() {
+		fmt.Println(p)
+	}
+	// Output:
+	// tok.weight f32[256 64]
+	// pos.weight f32[128 64]
+	// blocks.0.norm1.weight f32[64]
+	// blocks.0.self_attn.in_proj_weight f32[192 64]
+	// blocks.0.self_attn.out_proj.weight f32[64 64]
+	// blocks.0.norm2.weight f32[64]
+	// blocks.0.linear1.weight f32[256 64]
+	// blocks.0.linear2.weight f32[64 256]
+	// norm.weight f32[64]
+}
+
+// Fine-tuning trains the head alone; what is frozen is saved all the same.
+func ExampleNet_Freeze() {
+	model := layers.Sequential{
+		layers.Name("body", layers.Sequential{layers.Linear{Out: 8}, layers.GELU{}}), layers.Name("head", layers.Linear{Out: 2}),
+	}
+	net, err := layers.Build(model, tensor.SpecOf(tensor.F32, 1, 4), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(net.Freeze("body"), net.Params())
+	fmt.Println(net.Freeze("haed"))
+	// Output:
+	// <nil> [head.weight f32[2 8] head.bias f32[2]]
+	// layers: freeze: no parameter is called "haed"; there is head
+}
+
+// Load tells all that does not fit at once, and guesses what was meant.
+func ExampleNet_Load() {
+	model := layers.Sequential{layers.Name("norm1", layers.LayerNorm{NoBias: true}), layers.Name("head", layers.Linear{Out: 2, NoBias: true})}
+	net, err := layers.Build(model, tensor.SpecOf(tensor.F32, 1, 4), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = net.Load(context.Background(), []safetensors.Named{
+		{Name: "ln1.weight", Tensor: tensor.New(tensor.SpecOf(tensor.F32, 4))},
+		{Name: "head.weight", Tensor: tensor.New(tensor.SpecOf(tensor.F32, 4, 2))},
+	})
+	fmt.Println(err)
+	// Output:
+	// layers: the state is of another model: missing: norm1.weight (the file has ln1.weight); unexpected: ln1.weight; mis-shaped: head.weight is f32[4 2] in the file, f32[2 4] in the model
+}
+
+// Sequences of different lengths lie in one batch; a module that knows the lengths says so.
+func ExampleLSTM() {
+	classifier := layers.Func(func(c *layers.Context, tokens ops.Value) ops.Value {
+		word := tokens.NotEqual(ops.Zeros(c.Tape.Recorder(), tensor.Spec{DType: tensor.I64})) // 0 is padding
+		c.Lengths = word.Cast(tensor.I64).Sum(1)
+		x := c.Run("tok", layers.Embedding{Rows: 9, Size: 4}, tokens)
+		state := layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+			_, h, _ := layers.LSTM{Hidden: 8}.Run(c, x)
+			return h.Squeeze(0)
+		})
+		return c.Run("head", layers.Linear{Out: 2}, c.Run("lstm", state, x))
+	})
+	net, err := layers.Build(classifier, tensor.SpecOf(tensor.I64, 3, 5), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range net.Params() {
+		fmt.Println(p)
+	}
+	// Output:
+	// tok.weight f32[9 4]
+	// lstm.weight_ih_l0 f32[32 4]
+	// lstm.weight_hh_l0 f32[32 8]
+	// lstm.bias_ih_l0 f32[32]
+	// lstm.bias_hh_l0 f32[32]
+	// head.weight f32[2 8]
+	// head.bias f32[2]
 }

@@ -2,13 +2,16 @@ package layers_test
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cortado-ml/cortado/accel/cpu"
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
+	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 	"github.com/cortado-ml/cortado/tensor/safetensors"
 )
@@ -19,7 +22,7 @@ var modules = map[string]layers.Module{
 	"gelu": layers.GELU{}, "gelu-tanh": layers.GELU{Tanh: true}, "silu": layers.SiLU{},
 	"leakyrelu": layers.LeakyReLU{}, "leakyrelu-0.3": layers.LeakyReLU{Slope: 0.3}, "elu": layers.ELU{}, "elu-2": layers.ELU{Alpha: 2},
 	"softplus": layers.Softplus{}, "hardtanh": layers.Hardtanh{}, "relu6": layers.Hardtanh{Max: 6},
-	"softmax": layers.Softmax{}, "logsoftmax": layers.LogSoftmax{},
+	"softmax": layers.Softmax{}, "softmax-1": layers.Softmax{Axis: 1}, "logsoftmax": layers.LogSoftmax{}, "logsoftmax-1": layers.LogSoftmax{Axis: 1},
 	"linear":    layers.Linear{Out: 3},
 	"layernorm": layers.LayerNorm{}, "layernorm-2": layers.LayerNorm{Axes: 2}, "layernorm-plain": layers.LayerNorm{NoAffine: true},
 	"layernorm-nobias": layers.LayerNorm{NoBias: true}, "rmsnorm": layers.RMSNorm{}, "rmsnorm-2": layers.RMSNorm{Axes: 2, Eps: 1e-3},
@@ -64,7 +67,8 @@ func golden(t *testing.T, name string) *safetensors.File {
 	return f
 }
 
-// TestGoldens: values, running statistics and gradients of every module are PyTorch's in float64, under the names of its state dict.
+// TestGoldens: values, running statistics and gradients of every module are PyTorch's, under the names of its state dict: in float64 on the
+// reference, and in float32 on the CPU driver, which runs all of them itself.
 func TestGoldens(t *testing.T) {
 	all := map[string]map[string]tensor.Tensor{}
 	named, err := golden(t, "modules.safetensors").Tensors()
@@ -81,53 +85,67 @@ func TestGoldens(t *testing.T) {
 	if want := slices.Sorted(maps.Keys(all)); !slices.Equal(slices.Sorted(maps.Keys(modules)), want) {
 		t.Errorf("we have %v, and the goldens %v", slices.Sorted(maps.Keys(modules)), want)
 	}
+	eng := cpuEngine(t)
+	eng.NoFallback = true
 	for name, g := range all {
-		t.Run(name, func(t *testing.T) { comparePyTorch(t, name, g) })
+		t.Run(name, func(t *testing.T) {
+			comparePyTorch(t, name, g, newTape(t), tensor.F64, 1e-11)
+			comparePyTorch(t, name, g, autograd.New(eng), tensor.F32, 5e-5)
+		})
 	}
 }
 
-// comparePyTorch runs one case.
-func comparePyTorch(t *testing.T, name string, g map[string]tensor.Tensor) {
-	net, err := layers.Build(modules[name], g["in"].Spec(), 1, tensor.F64)
+// cpuEngine is an engine on the CPU driver.
+func cpuEngine(t *testing.T) *sched.Engine {
+	t.Helper()
+	dev, err := cpu.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range net.State() {
-		w, ok := g["state/"+v.Name()]
-		if !ok {
-			t.Fatalf("PyTorch has no %s", v.Name())
-		}
-		if err := v.Set(ctx, w); err != nil {
-			t.Fatal(err)
-		}
-		delete(g, "state/"+v.Name())
+	t.Cleanup(func() { dev.Close() })
+	eng, err := sched.New(dev)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for key := range g {
-		if strings.HasPrefix(key, "state/") && !strings.HasSuffix(key, ".num_batches_tracked") && key != "state/num_batches_tracked" {
-			t.Errorf("we have no %s", key)
+	t.Cleanup(func() { eng.Close() })
+	return eng
+}
+
+// comparePyTorch runs one case.
+func comparePyTorch(t *testing.T, name string, g map[string]tensor.Tensor, tape *autograd.Tape, d tensor.DType, bound float64) {
+	net, err := layers.Build(modules[name], tensor.Spec{DType: d, Shape: g["in"].Shape()}, 1, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state []safetensors.Named
+	for key, x := range g {
+		if key, ok := strings.CutPrefix(key, "state/"); ok {
+			state = append(state, safetensors.Named{Name: key, Tensor: x})
 		}
+	}
+	if err := net.Load(ctx, state); err != nil {
+		t.Fatal(err)
 	}
 	mode := layers.Train
 	if strings.HasSuffix(name, "-eval") {
 		mode = layers.Eval
 	}
-	tape := newTape(t)
-	x := tape.Input("x", g["in"])
+	x := tape.Input("x", g["in"]).Cast(d)
 	y := net.Forward(tape, x, mode)
 	wrt := []ops.Value{x}
 	for _, p := range net.Params() {
 		wrt = append(wrt, tape.Var(p))
 	}
-	out := append([]ops.Value{y}, tape.Grad(y.Mul(tape.Input("dy", g["dy"])).Sum(), wrt...)...)
+	out := append([]ops.Value{y}, tape.Grad(y.Mul(tape.Input("dy", g["dy"]).Cast(d)).Sum(), wrt...)...)
 	got := step(t, tape, out...)
-	within(t, "output", got[0], g["out"], 1e-12)
-	within(t, "gradient of the input", got[1], g["dx"], 1e-11)
+	within(t, "output", got[0], g["out"], bound)
+	within(t, "gradient of the input", got[1], g["dx"], bound)
 	for i, p := range net.Params() {
-		within(t, "gradient of "+p.Name(), got[2+i], g["grad/"+p.Name()], 1e-11)
+		within(t, "gradient of "+p.Name(), got[2+i], g["grad/"+p.Name()], bound)
 	}
 	for _, v := range net.State() {
 		if want, ok := g["after/"+v.Name()]; ok {
-			within(t, v.Name(), value(t, net, v.Name()).Floats(), want, 1e-12)
+			within(t, v.Name(), value(t, net, v.Name()).Floats(), want, bound)
 		}
 	}
 }
@@ -163,5 +181,84 @@ func TestModuleGradients(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestModulesReplay: every module is recognised when it is recorded again, and compiled once.
+func TestModulesReplay(t *testing.T) {
+	for name, m := range modules {
+		in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := layers.Build(m, in.Spec(), 1, tensor.F64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eng := newEngine(t)
+		tape, misses, compiles := autograd.New(eng), 0, 0
+		for i := range 3 {
+			for _, mode := range []layers.Mode{layers.Train, layers.Eval} {
+				x := tape.Input("x", in)
+				y := net.Forward(tape, x, mode)
+				step(t, tape, append(tape.Grad(y.Sum(), x), y)...)
+			}
+			if i == 0 {
+				misses, compiles = tape.Misses(), eng.Stats().Compiles
+			}
+		}
+		if n, c := tape.Misses()-misses, eng.Stats().Compiles-compiles; n != 0 || c != 0 {
+			t.Errorf("%s: %d nodes and %d programs more", name, n, c)
+		}
+	}
+}
+
+// TestNarrowModules: in 16 bits every module computes about what it does in 64, and nothing of another type comes out.
+func TestNarrowModules(t *testing.T) {
+	for name, m := range modules {
+		in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tape := newTape(t)
+		var out [3][]float64
+		for i, d := range []tensor.DType{tensor.F64, tensor.BF16, tensor.F16} {
+			net, err := layers.Build(m, tensor.Spec{DType: d, Shape: in.Shape()}, 1, d)
+			if err != nil {
+				t.Errorf("%s in %v: %v", name, d, err)
+				continue
+			}
+			y := net.Forward(tape, tape.Input(d.String(), in).Cast(d), layers.Train)
+			if y.DType() != d {
+				t.Errorf("%s in %v gives %v", name, d, y.DType())
+			}
+			out[i] = step(t, tape, y)[0]
+		}
+		for i, y := range out[0] {
+			if b, h := out[1][i], out[2][i]; !(math.Abs(b-y) <= 0.1*max(1, math.Abs(y))) || !(math.Abs(h-y) <= 0.02*max(1, math.Abs(y))) {
+				t.Errorf("%s: element %d is %v, in bf16 %v and in f16 %v", name, i, y, b, h)
+				break
+			}
+		}
+	}
+}
+
+// TestNoSamples: a batch of none goes through every module in evaluation.
+func TestNoSamples(t *testing.T) {
+	for name, m := range modules {
+		in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := layers.Build(m, in.Spec(), 1, tensor.F64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tape := newTape(t)
+		y := net.Forward(tape, tape.Input("x", in.Rows(0, 0)), layers.Eval)
+		got, want := y.Shape(), net.Forward(tape, tape.Input("all", in), layers.Eval).Shape().With(0, 0)
+		if n := len(step(t, tape, y)[0]); n != 0 || got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
 	}
 }

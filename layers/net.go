@@ -72,7 +72,7 @@ func (n *Net) State() []*ops.Variable { return n.state[:len(n.state):len(n.state
 // make makes a variable.
 func (n *Net) make(name string, s tensor.Spec, init Init, train bool) (*ops.Variable, error) {
 	if n.named[name] != nil {
-		return nil, fmt.Errorf("%w: %s is tied to %s already", ops.ErrMisuse, name, n.named[name].Name())
+		return nil, fmt.Errorf("%w: there is a parameter called %s already", ops.ErrMisuse, name)
 	}
 	x := tensor.New(s)
 	init(x, drawFor(n.seed, name))

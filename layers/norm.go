@@ -136,7 +136,7 @@ func (c *Context) above0(eps float64) bool {
 }
 
 // GroupNorm brings each of a number of groups of neighbouring channels of x [n, channels, ...] to mean 0 and variance 1, then multiplies
-// by its parameter weight and adds its parameter bias, both [channels].
+// by its parameter weight and adds its parameter bias, both [channels]. With as many groups as channels it is instance normalisation.
 type GroupNorm struct {
 	Groups   int     // required; it divides the channels
 	Eps      float64 // added to the variance; 0 means 1e-5

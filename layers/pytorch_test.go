@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cortado-ml/cortado/accel"
-	"github.com/cortado-ml/cortado/accel/acceltest"
-	"github.com/cortado-ml/cortado/accel/cpu"
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/sched"
@@ -44,17 +41,7 @@ var states = map[string]layers.Module{
 
 // TestLoadsPyTorch: files that PyTorch saved load as they are, and give PyTorch's outputs in either mode, and its running statistics.
 func TestLoadsPyTorch(t *testing.T) {
-	dev, err := cpu.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
-	for _, d := range []accel.Device{acceltest.Reference("reference"), dev} {
-		eng, err := sched.New(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer eng.Close()
+	for what, eng := range map[string]*sched.Engine{"reference": newEngine(t), "cpu": cpuEngine(t)} {
 		for name, m := range states {
 			run := golden(t, name+"-run.safetensors")
 			get := func(name string) tensor.Tensor {
@@ -73,9 +60,9 @@ func TestLoadsPyTorch(t *testing.T) {
 			}
 			tape := autograd.New(eng)
 			for _, mode := range []layers.Mode{layers.Eval, layers.Train} {
-				what := map[layers.Mode]string{layers.Eval: "eval", layers.Train: "train"}[mode]
+				of := map[layers.Mode]string{layers.Eval: "eval", layers.Train: "train"}[mode]
 				got := step(t, tape, net.Forward(tape, tape.Input("x", get("in")), mode))[0]
-				within(t, d.ID()+": "+name+" in "+what, got, get(what), 1e-5)
+				within(t, what+": "+name+" in "+of, got, get(of), 1e-5)
 			}
 			for _, key := range run.Names() {
 				if v, ok := strings.CutPrefix(key, "after/"); ok {

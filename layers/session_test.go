@@ -8,11 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cortado-ml/cortado/accel/cpu"
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
-	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -56,17 +54,7 @@ func TestSessionEqualsFullPass(t *testing.T) {
 	for name := range writers {
 		t.Run(name, func(t *testing.T) { samePieces(t, writer(t, name, tensor.F64), newTape(t), 0) })
 		t.Run(name+" cpu", func(t *testing.T) {
-			dev, err := cpu.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer dev.Close()
-			eng, err := sched.New(dev)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer eng.Close()
-			samePieces(t, writer(t, name, tensor.F32), autograd.New(eng), 1e-5)
+			samePieces(t, writer(t, name, tensor.F32), autograd.New(cpuEngine(t)), 1e-5)
 		})
 	}
 }

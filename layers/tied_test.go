@@ -136,7 +136,7 @@ func TestTieRefuses(t *testing.T) {
 		{tied(layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
 			c.Tie("weight", "tok.weight")
 			return c.Param("weight", tensor.Of(2), layers.Ones)
-		})), "head.weight is tied to tok.weight already"},
+		})), "there is a parameter called head.weight already"},
 		{tied(layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
 			if c.Mode == layers.Train {
 				return c.Tie("late", "tok.weight")

@@ -58,7 +58,7 @@ CASES = {
     "gelu": (nn.GELU(), row), "gelu-tanh": (nn.GELU("tanh"), row), "silu": (nn.SiLU(), row),
     "leakyrelu": (nn.LeakyReLU(), row), "leakyrelu-0.3": (nn.LeakyReLU(0.3), row), "elu": (nn.ELU(), row), "elu-2": (nn.ELU(2.0), row),
     "softplus": (nn.Softplus(), row), "hardtanh": (nn.Hardtanh(), row), "relu6": (nn.ReLU6(), row),
-    "softmax": (nn.Softmax(-1), row), "logsoftmax": (nn.LogSoftmax(-1), row),
+    "softmax": (nn.Softmax(-1), row), "softmax-1": (nn.Softmax(1), sequence), "logsoftmax": (nn.LogSoftmax(-1), row), "logsoftmax-1": (nn.LogSoftmax(1), sequence),
     "linear": (nn.Linear(5, 3), row),
     "layernorm": (nn.LayerNorm(5), row), "layernorm-2": (nn.LayerNorm((4, 5)), sequence), "layernorm-plain": (nn.LayerNorm(5, elementwise_affine=False), row),
     "layernorm-nobias": (nn.LayerNorm(5, bias=False), row), "rmsnorm": (nn.RMSNorm(5), row), "rmsnorm-2": (nn.RMSNorm((4, 5), eps=1e-3), sequence),
