@@ -33,7 +33,8 @@ func convShape(x, w tensor.Shape, o ops.Conv2DOp) conv.Shape {
 // first reports whether the kernels of a first layer fit a convolution.
 func first(s conv.Shape) bool { return s.Cin <= conv.MaxFirst && s.Groups == 1 }
 
-// conv emits a convolution, with the bias, the ReLU and the 2x2 max-pool that follow it where nobody else reads what lies between.
+// conv emits a convolution, with the bias, the ReLU and the 2x2 max-pool that follow it where nobody else reads what lies between. No pool
+// is part of a depthwise one.
 func (c *compiler) conv(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DOp)
@@ -52,7 +53,7 @@ func (c *compiler) conv(i int) error {
 			nodes, last = append(nodes, add), out(add, 0)
 		}
 		relu, pool, ok := c.poolAfter(last)
-		if ok {
+		if ok && !s.Depthwise() {
 			e.Pool = true
 			if relu >= 0 {
 				e.ReLU = true
@@ -82,18 +83,25 @@ func (c *compiler) conv(i int) error {
 		}
 		return c.forward("first conv ", f, nodes, last, x, w, in, e.Pool)
 	}
-	f, err := conv.NewForward(c.d.level, s, e)
+	x, err := c.image(n.In[0])
 	if err != nil {
 		return err
 	}
-	x, err := c.image(n.In[0])
+	if s.Depthwise() {
+		f, err := conv.NewDepthwise(c.d.level, s, e.ReLU)
+		if err != nil {
+			return err
+		}
+		return c.forward("depthwise conv ", f, nodes, last, x, w, in, false)
+	}
+	f, err := conv.NewForward(c.d.level, s, e)
 	if err != nil {
 		return err
 	}
 	return c.forward("conv ", f, nodes, last, x, w, in, e.Pool)
 }
 
-// forwardPlan is conv.Forward or conv.First.
+// forwardPlan is conv.Forward, conv.First or conv.Depthwise.
 type forwardPlan interface {
 	packer
 	Scratch(threads int) int
@@ -151,15 +159,23 @@ func (k forwardKernel) Run(pool *work.Pool, in, out [][]byte) error {
 func (c *compiler) convInputGrad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.Conv2DInputGradOp)
-	g, err := conv.NewInputGradient(c.d.level, convShape(n.Out[0].Shape, n.Args[1].Shape, o.Conv()))
-	if err != nil {
-		return err
-	}
+	s := convShape(n.Out[0].Shape, n.Args[1].Shape, o.Conv())
 	dy, err := c.image(n.In[0])
 	if err != nil {
 		return err
 	}
 	w, err := c.needFloat(n.In[1])
+	if err != nil {
+		return err
+	}
+	if s.Depthwise() {
+		g, err := conv.NewDepthwiseInputGradient(c.d.level, s)
+		if err != nil {
+			return err
+		}
+		return c.forward("depthwise conv input gradient ", g, []int{i}, out(i, 0), dy, w, nil, false)
+	}
+	g, err := conv.NewInputGradient(c.d.level, s)
 	if err != nil {
 		return err
 	}
@@ -188,13 +204,21 @@ func (c *compiler) convWeightGrad(i int) error {
 	var g weightGradPlan
 	var x *value
 	name := "conv weight gradient "
-	if first(s) {
+	switch {
+	case first(s):
 		name = "first conv weight gradient "
 		if g, err = conv.NewFirstWeightGradient(c.d.level, s); err == nil {
 			x, err = c.needFloat(n.In[0])
 		}
-	} else if g, err = conv.NewWeightGradient(c.d.level, s); err == nil {
-		x, err = c.image(n.In[0])
+	case s.Depthwise():
+		name = "depthwise conv weight gradient "
+		if g, err = conv.NewDepthwiseWeightGradient(c.d.level, s); err == nil {
+			x, err = c.image(n.In[0])
+		}
+	default:
+		if g, err = conv.NewWeightGradient(c.d.level, s); err == nil {
+			x, err = c.image(n.In[0])
+		}
 	}
 	if err != nil {
 		return err
@@ -204,7 +228,7 @@ func (c *compiler) convWeightGrad(i int) error {
 	return done()
 }
 
-// weightGradPlan is conv.WeightGradient or conv.FirstWeightGradient.
+// weightGradPlan is conv.WeightGradient, conv.FirstWeightGradient or conv.DepthwiseWeightGradient.
 type weightGradPlan interface {
 	Scratch() int
 	Run(pool *work.Pool, dw, x, dy, scratch []float32)

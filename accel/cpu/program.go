@@ -292,6 +292,9 @@ func (p *program) Profile() []accel.StepTime {
 		list[i] = accel.StepTime{Kernel: s.name, Nodes: append([]int(nil), s.nodes...), Time: s.time}
 		for _, k := range s.nodes {
 			n := &p.g.Nodes[k]
+			if n.Op == nil { // a parameter, which the step converts
+				continue
+			}
 			c := n.Op.Cost(n.Args, n.Out)
 			list[i].Cost.FLOPs += c.FLOPs
 			list[i].Cost.Bytes += c.Bytes

@@ -28,7 +28,9 @@ func (g *gen) weightGradient(rows, blocks int) {
 		"func(n int, pairs *int32, x, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)",
 		fmt.Sprintf("stores, or adds if acc, the sum over n pairs of %d values of x times %d channels of dy. Pair i is the bytes pairs[2*i] of x and pairs[2*i+1] of dy. Rows of dw are %d values apart, blocks of channels dyPlane in dy and dwPlane in dw.", rows, blocks*Block, Block))
 	x := g.arg("x")
-	g.sumPairs(rows, blocks, func(i int, p reg.GPVirtual) Mem { return Mem{Base: x, Index: p, Scale: 1, Disp: 4 * i} })
+	g.sumPairs(rows, blocks, func(sum [][]reg.VecVirtual, p reg.GPVirtual, dy func(j int) Mem) {
+		g.outer(sum, func(i int) Mem { return Mem{Base: x, Index: p, Scale: 1, Disp: 4 * i} }, dy)
+	})
 }
 
 // firstWeightGradient builds the tile for inputs of few channels in planes: rows taps x blocks of output channels.
@@ -38,11 +40,13 @@ func (g *gen) firstWeightGradient(rows, blocks int) {
 		fmt.Sprintf("stores, or adds if acc, the sum over n pairs of x at %d taps, in bytes, times %d channels of dy. Pair i is the bytes pairs[2*i] of x and pairs[2*i+1] of dy. Rows of dw are %d values apart, blocks of channels dyPlane in dy and dwPlane in dw.", rows, blocks*Block, Block))
 	at := g.gps(rows)
 	g.pointers(g.arg("taps"), g.param("x"), at)
-	g.sumPairs(rows, blocks, func(i int, p reg.GPVirtual) Mem { return Mem{Base: at[i], Index: p, Scale: 1} })
+	g.sumPairs(rows, blocks, func(sum [][]reg.VecVirtual, p reg.GPVirtual, dy func(j int) Mem) {
+		g.outer(sum, func(i int) Mem { return Mem{Base: at[i], Index: p, Scale: 1} }, dy)
+	})
 }
 
-// sumPairs builds the loop over pairs and stores the sums. row is the value of row i of a pair whose x lies at p.
-func (g *gen) sumPairs(rows, blocks int, row func(i int, p reg.GPVirtual) Mem) {
+// sumPairs builds the loop over pairs and stores the sums. add adds a pair whose x lies at p and whose vectors of dy are dy(j).
+func (g *gen) sumPairs(rows, blocks int, add func(sum [][]reg.VecVirtual, p reg.GPVirtual, dy func(j int) Mem)) {
 	nv := blocks * g.perBlock()
 	n, pairs, dy := g.arg("n"), g.arg("pairs"), g.arg("dy")
 	second := dy // the second block of channels
@@ -57,7 +61,7 @@ func (g *gen) sumPairs(rows, blocks int, row func(i int, p reg.GPVirtual) Mem) {
 		g.MOVQ(Mem{Base: pairs, Disp: 8 * s}, q)
 		g.MOVL(q.As32(), p.As32())
 		g.SHRQ(U8(32), q)
-		g.outer(sum, func(i int) Mem { return row(i, p) }, func(j int) Mem {
+		add(sum, p, func(j int) Mem {
 			base := dy
 			if j >= g.perBlock() {
 				base = second

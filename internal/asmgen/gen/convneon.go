@@ -16,6 +16,12 @@ func convNEON() (asm, stubs string) {
 	for _, t := range AVX2.FirstWeightTiles() {
 		n.firstWeightGradient(t[0], t[1])
 	}
+	for _, rows := range AVX2.DepthRows() {
+		n.depth(rows)
+	}
+	for _, rows := range DepthWeightRows {
+		n.depthWeightGradient(rows)
+	}
 	n.passes()
 	return n.file("conv")
 }

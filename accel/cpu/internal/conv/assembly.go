@@ -8,6 +8,8 @@ type assembly struct {
 	big, small   [2]tiles // of one and of two blocks
 	rows         []weightRows
 	firstRows    [2]firstRows // of one and of two blocks
+	depth        [2]firstFunc // of a big and of a small tile
+	depthRows    firstRows
 
 	maxPool     func(n int, pixels *int32, taps int, table *int32, x, y *float32, win *uint8, floor float32, none int32)
 	maxPoolGrad func(n int, pixels *int32, taps int, table *int32, x, y *float32, win *uint8, nan uint32, acc int)
@@ -28,8 +30,10 @@ type assembly struct {
 // tiles is the tiles of one shape.
 type tiles struct {
 	conv  func(taps int, table *int32, x *float32, blocks, xPlane int, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
-	first func(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+	first firstFunc
 }
+
+type firstFunc func(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
 
 // weightRows computes some rows of the 16 of a weight gradient, for one and for two blocks of output channels.
 type weightRows struct {
@@ -48,6 +52,7 @@ type firstRows struct {
 func (a *assembly) override(k *kernels) {
 	k.big, k.small, k.wide = a.pixels, 4, a.wide
 	k.conv, k.first, k.wgrad, k.firstWgrad = a.runConv, a.runFirst, a.runWgrad, a.runFirstWgrad
+	k.depth, k.depthWgrad = a.runDepth, a.runDepthWgrad
 	k.maxPool = func(c poolCall) {
 		a.maxPool(len(c.pixels)/2, &c.pixels[0], len(c.taps)/2, &c.taps[0], &c.x[0], &c.y[0], &c.win[0], c.floor, c.none)
 	}
@@ -99,8 +104,13 @@ func (a *assembly) runConv(c convCall) {
 }
 
 func (a *assembly) runFirst(c firstCall) {
+	c.run(a.big[c.wide-1].first, a.small[c.wide-1].first)
+}
+
+func (a *assembly) runDepth(c firstCall) { c.run(a.depth[0], a.depth[1]) }
+
+func (c *firstCall) run(big, small firstFunc) {
 	x, w, y, bias := &c.x[0], &c.w[0], &c.y[0], start(c.bias)
-	big, small := a.big[c.wide-1].first, a.small[c.wide-1].first
 	for i := range c.tiles {
 		t := &c.tiles[i]
 		f := big
@@ -119,10 +129,14 @@ func (a *assembly) runWgrad(c wgradCall) {
 	}
 }
 
-func (a *assembly) runFirstWgrad(c firstWgradCall) {
-	f := a.firstRows[c.wide-1].one
+func (a *assembly) runFirstWgrad(c firstWgradCall) { c.run(a.firstRows[c.wide-1]) }
+
+func (a *assembly) runDepthWgrad(c firstWgradCall) { c.run(a.depthRows) }
+
+func (c *firstWgradCall) run(rows firstRows) {
+	f := rows.one
 	if len(c.taps) == 3 {
-		f = a.firstRows[c.wide-1].three
+		f = rows.three
 	}
 	f(len(c.pairs)/2, &c.pairs[0], &c.x[0], &c.taps[0], &c.dy[0], c.dyPlane, &c.dw[0], c.dwPlane, c.add)
 }

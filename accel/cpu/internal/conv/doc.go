@@ -8,6 +8,7 @@
 //
 //	Forward, InputGradient, WeightGradient   convolution of any window, stride, padding and number of channels
 //	First, FirstWeightGradient               the same for inputs of few channels, read as NCHW
+//	Depthwise, DepthwiseWeightGradient       the same where each channel is a group of its own
 //	Pool                                     max-pool and average-pool with their gradients
 //	Norm, Gradient                           batch-norm; gradients of bias and ReLU
 //	Layout                                   to and from NCHW

@@ -39,7 +39,7 @@ func NewFirstWeightGradient(level isa.Level, s Shape) (*FirstWeightGradient, err
 	}
 	g := &FirstWeightGradient{Shape: s, k: kernelsOf(level), m: newMargin(s)}
 	out := s.Out()
-	shared(g.m.grid, regions(s.In(), out, chunkPixels), g.plan, func(r region, sums []firstSum) {
+	shared(g.m.grid, regions(s.In(), out, chunkPixels), func(r region) []firstSum { return s.sums(r, 4) }, func(r region, sums []firstSum) {
 		g.chunks = append(g.chunks, firstChunk{r, sums})
 	})
 	g.columns = ceil(out.Blocks(), 2)
@@ -47,22 +47,23 @@ func NewFirstWeightGradient(level isa.Level, s Shape) (*FirstWeightGradient, err
 	return g, nil
 }
 
-// plan lists the sums of a region. Taps go three by three; where only some of
-// the three lie inside the image, at its border, each goes alone.
-func (g *FirstWeightGradient) plan(r region) []firstSum {
-	out := g.Out()
+// sums lists the sums of a region; a value of the input has size bytes. Taps go
+// three by three; where only some of the three lie inside the image, at its
+// border, each goes alone.
+func (s Shape) sums(r region, size int) []firstSum {
+	out := s.Out()
 	// The kernels take only the taps' offsets as negative. If the region's rows start in the padding, its pixels would be too.
-	shift := max(0, r.base-r.row*g.SH) * g.W
+	shift := max(0, r.base-r.row*s.SH) * s.W
 	inside := func(q point, tap int) bool {
-		y, x := q.y*g.SH-g.Top+tap/g.KW%g.KH*g.DH, q.x*g.SW-g.Left+tap%g.KW*g.DW
-		return y >= 0 && y < g.H && x >= 0 && x < g.W
+		y, x := q.y*s.SH-s.Top+tap/s.KW%s.KH*s.DH, q.x*s.SW-s.Left+tap%s.KW*s.DW
+		return y >= 0 && y < s.H && x >= 0 && x < s.W
 	}
 	var sums []firstSum
-	rows := g.Cin * g.Taps()
+	rows := s.Cin * s.Taps()
 	for row := 0; row < rows; row += 3 {
 		together, alone := firstSum{row: row}, make([]firstSum, min(3, rows-row))
 		for k := range alone {
-			offset := int32(4 * (g.tap((row+k)/g.Taps(), (row+k)/g.KW%g.KH, (row+k)%g.KW) - shift))
+			offset := int32(size * (s.tap((row+k)/s.Taps(), (row+k)/s.KW%s.KH, (row+k)%s.KW) - shift))
 			alone[k] = firstSum{row: row + k, taps: []int32{offset}}
 			together.taps = append(together.taps, offset)
 		}
@@ -74,7 +75,7 @@ func (g *FirstWeightGradient) plan(r region) []firstSum {
 					for k := range alone {
 						all = all && inside(q, row+k)
 					}
-					pair := []int32{int32(4 * (g.origin(r, q) + shift)), bytes((n*r.rows+y-r.row)*out.W + x)}
+					pair := []int32{int32(size * (s.origin(r, q) + shift)), bytes((n*r.rows+y-r.row)*out.W + x)}
 					if all {
 						together.pairs = append(together.pairs, pair...)
 						continue

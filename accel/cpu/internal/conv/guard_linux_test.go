@@ -66,6 +66,15 @@ func TestGuards(t *testing.T) {
 			must(NewGradient(level, s.Out())).ReLU(pool, dy, dy, y)
 			l.FromBlocked(pool, plain, y)
 			l.ToBlocked(pool, y, plain)
+			if s.Cin == s.Cout {
+				s.Groups = s.Cin
+				d, packed, w := must(NewDepthwise(level, s, true)), floats(ceil(s.Cin, Block)*s.Taps()*Block), floats(s.WeightLen())
+				d.PackWeights(pool, packed, w)
+				d.Run(pool, y, nil, x, packed, bias, nil)
+				must(NewDepthwiseInputGradient(level, s)).Run(pool, dx, nil, dy, packed, nil, nil)
+				dw := must(NewDepthwiseWeightGradient(level, s))
+				dw.Run(pool, w, x, dy, floats(dw.Scratch()))
+			}
 			if s.Cin > MaxFirst {
 				continue
 			}

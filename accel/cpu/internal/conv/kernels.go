@@ -13,6 +13,8 @@ type kernels struct {
 	first      func(firstCall)
 	wgrad      func(wgradCall)
 	firstWgrad func(firstWgradCall)
+	depth      func(firstCall)      // depthwise: x has a block of channels where first has one value
+	depthWgrad func(firstWgradCall) // and so has its gradient
 
 	maxPool     func(poolCall)
 	maxPoolGrad func(poolCall)

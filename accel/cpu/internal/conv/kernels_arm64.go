@@ -17,6 +17,7 @@ var neon = &assembly{
 		{firstWgrad3x1F32NEON, firstWgrad1x1F32NEON},
 		{firstWgrad3x2F32NEON, firstWgrad1x2F32NEON},
 	},
+	depth: [2]firstFunc{depth6F32NEON, depth4F32NEON}, depthRows: firstRows{depthWgrad3F32NEON, depthWgrad1F32NEON},
 	maxPool: maxPoolF32NEON, maxPoolGrad: maxPoolGradF32NEON,
 	avgPool: avgPoolF32NEON, avgPoolGrad: avgPoolGradF32NEON,
 	sums: sumsF32NEON, squares: squaresF32NEON, normalize: normalizeF32NEON,

@@ -72,6 +72,26 @@ func firstWgrad3x1F32AVX512(n int, pairs *int32, x *float32, taps *int32, dy *fl
 //go:noescape
 func firstWgrad1x1F32AVX512(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
 
+// depth8F32AVX512 stores the sum over taps of 8 pixels times w, channel by channel. The weights of tap t lie at byte table[2*t] of w; pixel i at byte xTable[i]+table[2*t+1] of x. Pixel i of y lies at byte yTable[i]. The planes are not used.
+//
+//go:noescape
+func depth8F32AVX512(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+
+// depth4F32AVX512 stores the sum over taps of 4 pixels times w, channel by channel. The weights of tap t lie at byte table[2*t] of w; pixel i at byte xTable[i]+table[2*t+1] of x. Pixel i of y lies at byte yTable[i]. The planes are not used.
+//
+//go:noescape
+func depth4F32AVX512(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+
+// depthWgrad3F32AVX512 stores, or adds if acc, the sum over n pairs of x at 3 taps, in bytes, times dy, channel by channel. Pair i is the bytes pairs[2*i] of x and pairs[2*i+1] of dy. Rows of dw are 16 values apart. The planes are not used.
+//
+//go:noescape
+func depthWgrad3F32AVX512(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+
+// depthWgrad1F32AVX512 stores, or adds if acc, the sum over n pairs of x at 1 taps, in bytes, times dy, channel by channel. Pair i is the bytes pairs[2*i] of x and pairs[2*i+1] of dy. Rows of dw are 16 values apart. The planes are not used.
+//
+//go:noescape
+func depthWgrad1F32AVX512(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+
 // maxPoolF32AVX512 stores the largest of floor and the taps of n pixels, and the first tap that has it (none if floor has). The first NaN wins. Pixel i of the output lies at byte pixels[2*i+1], and tap t of it at byte pixels[2*i]+table[2*t] of the input; table[2*t+1] is the tap's number. A pixel has 16 channels.
 //
 //go:noescape

@@ -3054,6 +3054,402 @@ store:
 	VZEROUPPER
 	RET
 
+// func depth8F32AVX512(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+// Requires: AVX, AVX512F
+TEXT ·depth8F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ    table+8(FP), AX
+	MOVQ    taps+0(FP), CX
+	MOVQ    xTable+24(FP), DX
+	MOVLQSX (DX), BX
+	MOVLQSX 4(DX), SI
+	MOVLQSX 8(DX), DI
+	MOVLQSX 12(DX), R8
+	MOVLQSX 16(DX), R9
+	MOVLQSX 20(DX), R10
+	MOVLQSX 24(DX), R11
+	MOVLQSX 28(DX), DX
+	ADDQ    x+16(FP), BX
+	ADDQ    x+16(FP), SI
+	ADDQ    x+16(FP), DI
+	ADDQ    x+16(FP), R8
+	ADDQ    x+16(FP), R9
+	ADDQ    x+16(FP), R10
+	ADDQ    x+16(FP), R11
+	ADDQ    x+16(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	PCALIGN $0x40
+
+tap:
+	MOVLQSX     (AX), R13
+	MOVLQSX     4(AX), R12
+	ADDQ        w+32(FP), R13
+	VMOVUPS     (R13), Z8
+	VFMADD231PS (BX)(R12*1), Z8, Z0
+	VFMADD231PS (SI)(R12*1), Z8, Z1
+	VFMADD231PS (DI)(R12*1), Z8, Z2
+	VFMADD231PS (R8)(R12*1), Z8, Z3
+	VFMADD231PS (R9)(R12*1), Z8, Z4
+	VFMADD231PS (R10)(R12*1), Z8, Z5
+	VFMADD231PS (R11)(R12*1), Z8, Z6
+	VFMADD231PS (DX)(R12*1), Z8, Z7
+	ADDQ        $0x08, AX
+	DECQ        CX
+	JNZ         tap
+	MOVQ        y+48(FP), AX
+	MOVQ        yTable+56(FP), CX
+	MOVQ        yPlane+64(FP), DX
+	SHLQ        $0x02, DX
+	MOVQ        mode+80(FP), DX
+	TESTQ       $+1, DX
+	JZ          bias
+	MOVLQSX     (CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z0, Z0
+	MOVLQSX     4(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z1, Z1
+	MOVLQSX     8(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z2, Z2
+	MOVLQSX     12(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z3, Z3
+	MOVLQSX     16(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z4, Z4
+	MOVLQSX     20(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z5, Z5
+	MOVLQSX     24(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z6, Z6
+	MOVLQSX     28(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z7, Z7
+
+bias:
+	TESTQ   $+2, DX
+	JZ      relu
+	MOVQ    bias+72(FP), BX
+	VMOVUPS (BX), Z8
+	VADDPS  Z8, Z0, Z0
+	VADDPS  Z8, Z1, Z1
+	VADDPS  Z8, Z2, Z2
+	VADDPS  Z8, Z3, Z3
+	VADDPS  Z8, Z4, Z4
+	VADDPS  Z8, Z5, Z5
+	VADDPS  Z8, Z6, Z6
+	VADDPS  Z8, Z7, Z7
+
+relu:
+	TESTQ  $+4, DX
+	JZ     store
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+	VMAXPS Z6, Z9, Z6
+	VMAXPS Z7, Z9, Z7
+
+store:
+	MOVLQSX (CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z0, (DX)
+	MOVLQSX 4(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z1, (DX)
+	MOVLQSX 8(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z2, (DX)
+	MOVLQSX 12(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z3, (DX)
+	MOVLQSX 16(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z4, (DX)
+	MOVLQSX 20(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z5, (DX)
+	MOVLQSX 24(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z6, (DX)
+	MOVLQSX 28(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS Z7, (CX)
+	VZEROUPPER
+	RET
+
+// func depth4F32AVX512(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+// Requires: AVX, AVX512F
+TEXT ·depth4F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ    table+8(FP), AX
+	MOVQ    taps+0(FP), CX
+	MOVQ    xTable+24(FP), DX
+	MOVLQSX (DX), BX
+	MOVLQSX 4(DX), SI
+	MOVLQSX 8(DX), DI
+	MOVLQSX 12(DX), DX
+	ADDQ    x+16(FP), BX
+	ADDQ    x+16(FP), SI
+	ADDQ    x+16(FP), DI
+	ADDQ    x+16(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	PCALIGN $0x40
+
+tap:
+	MOVLQSX     (AX), R9
+	MOVLQSX     4(AX), R8
+	ADDQ        w+32(FP), R9
+	VMOVUPS     (R9), Z4
+	VFMADD231PS (BX)(R8*1), Z4, Z0
+	VFMADD231PS (SI)(R8*1), Z4, Z1
+	VFMADD231PS (DI)(R8*1), Z4, Z2
+	VFMADD231PS (DX)(R8*1), Z4, Z3
+	ADDQ        $0x08, AX
+	DECQ        CX
+	JNZ         tap
+	MOVQ        y+48(FP), AX
+	MOVQ        yTable+56(FP), CX
+	MOVQ        yPlane+64(FP), DX
+	SHLQ        $0x02, DX
+	MOVQ        mode+80(FP), DX
+	TESTQ       $+1, DX
+	JZ          bias
+	MOVLQSX     (CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z0, Z0
+	MOVLQSX     4(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z1, Z1
+	MOVLQSX     8(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z2, Z2
+	MOVLQSX     12(CX), BX
+	ADDQ        AX, BX
+	VADDPS      (BX), Z3, Z3
+
+bias:
+	TESTQ   $+2, DX
+	JZ      relu
+	MOVQ    bias+72(FP), BX
+	VMOVUPS (BX), Z4
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z4, Z1, Z1
+	VADDPS  Z4, Z2, Z2
+	VADDPS  Z4, Z3, Z3
+
+relu:
+	TESTQ  $+4, DX
+	JZ     store
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+	VMAXPS Z2, Z5, Z2
+	VMAXPS Z3, Z5, Z3
+
+store:
+	MOVLQSX (CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z0, (DX)
+	MOVLQSX 4(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z1, (DX)
+	MOVLQSX 8(CX), DX
+	ADDQ    AX, DX
+	VMOVUPS Z2, (DX)
+	MOVLQSX 12(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS Z3, (CX)
+	VZEROUPPER
+	RET
+
+// func depthWgrad3F32AVX512(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+// Requires: AVX, AVX512F
+TEXT ·depthWgrad3F32AVX512(SB), NOSPLIT, $0-65
+	MOVQ    taps+24(FP), DX
+	MOVLQSX (DX), AX
+	MOVLQSX 4(DX), CX
+	MOVLQSX 8(DX), DX
+	ADDQ    x+16(FP), AX
+	ADDQ    x+16(FP), CX
+	ADDQ    x+16(FP), DX
+	MOVQ    n+0(FP), BX
+	MOVQ    pairs+8(FP), SI
+	MOVQ    dy+32(FP), DI
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    BX, R8
+	ANDQ    $0x03, R8
+	SHRQ    $0x02, BX
+	JZ      single
+	PCALIGN $0x40
+
+four:
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        (SI), R10
+	MOVL        R10, R9
+	SHRQ        $0x20, R10
+	VMOVUPS     (DI)(R10*1), Z3
+	VFMADD231PS (AX)(R9*1), Z3, Z0
+	VFMADD231PS (CX)(R9*1), Z3, Z1
+	VFMADD231PS (DX)(R9*1), Z3, Z2
+
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        8(SI), R10
+	MOVL        R10, R9
+	SHRQ        $0x20, R10
+	VMOVUPS     (DI)(R10*1), Z3
+	VFMADD231PS (AX)(R9*1), Z3, Z0
+	VFMADD231PS (CX)(R9*1), Z3, Z1
+	VFMADD231PS (DX)(R9*1), Z3, Z2
+
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        16(SI), R10
+	MOVL        R10, R9
+	SHRQ        $0x20, R10
+	VMOVUPS     (DI)(R10*1), Z3
+	VFMADD231PS (AX)(R9*1), Z3, Z0
+	VFMADD231PS (CX)(R9*1), Z3, Z1
+	VFMADD231PS (DX)(R9*1), Z3, Z2
+
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        24(SI), R10
+	MOVL        R10, R9
+	SHRQ        $0x20, R10
+	VMOVUPS     (DI)(R10*1), Z3
+	VFMADD231PS (AX)(R9*1), Z3, Z0
+	VFMADD231PS (CX)(R9*1), Z3, Z1
+	VFMADD231PS (DX)(R9*1), Z3, Z2
+	ADDQ        $0x20, SI
+	DECQ        BX
+	JNZ         four
+
+single:
+	TESTQ R8, R8
+	JZ    finish
+
+one:
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        (SI), R9
+	MOVL        R9, BX
+	SHRQ        $0x20, R9
+	VMOVUPS     (DI)(R9*1), Z3
+	VFMADD231PS (AX)(BX*1), Z3, Z0
+	VFMADD231PS (CX)(BX*1), Z3, Z1
+	VFMADD231PS (DX)(BX*1), Z3, Z2
+	ADDQ        $0x08, SI
+	DECQ        R8
+	JNZ         one
+
+finish:
+	MOVQ    dw+48(FP), AX
+	MOVQ    dwPlane+56(FP), CX
+	SHLQ    $0x02, CX
+	MOVBLZX acc+64(FP), CX
+	TESTL   CX, CX
+	JZ      store
+	VADDPS  (AX), Z0, Z0
+	VADDPS  64(AX), Z1, Z1
+	VADDPS  128(AX), Z2, Z2
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func depthWgrad1F32AVX512(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+// Requires: AVX, AVX512F
+TEXT ·depthWgrad1F32AVX512(SB), NOSPLIT, $0-65
+	MOVQ    taps+24(FP), AX
+	MOVLQSX (AX), AX
+	ADDQ    x+16(FP), AX
+	MOVQ    n+0(FP), CX
+	MOVQ    pairs+8(FP), DX
+	MOVQ    dy+32(FP), BX
+	VPXORD  Z0, Z0, Z0
+	MOVQ    CX, SI
+	ANDQ    $0x03, SI
+	SHRQ    $0x02, CX
+	JZ      single
+	PCALIGN $0x40
+
+four:
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        (DX), R8
+	MOVL        R8, DI
+	SHRQ        $0x20, R8
+	VMOVUPS     (BX)(R8*1), Z1
+	VFMADD231PS (AX)(DI*1), Z1, Z0
+
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        8(DX), R8
+	MOVL        R8, DI
+	SHRQ        $0x20, R8
+	VMOVUPS     (BX)(R8*1), Z1
+	VFMADD231PS (AX)(DI*1), Z1, Z0
+
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        16(DX), R8
+	MOVL        R8, DI
+	SHRQ        $0x20, R8
+	VMOVUPS     (BX)(R8*1), Z1
+	VFMADD231PS (AX)(DI*1), Z1, Z0
+
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        24(DX), R8
+	MOVL        R8, DI
+	SHRQ        $0x20, R8
+	VMOVUPS     (BX)(R8*1), Z1
+	VFMADD231PS (AX)(DI*1), Z1, Z0
+	ADDQ        $0x20, DX
+	DECQ        CX
+	JNZ         four
+
+single:
+	TESTQ SI, SI
+	JZ    finish
+
+one:
+	// One load of both offsets: two sign-extending ones would cost a fifth of the speed.
+	MOVQ        (DX), DI
+	MOVL        DI, CX
+	SHRQ        $0x20, DI
+	VMOVUPS     (BX)(DI*1), Z1
+	VFMADD231PS (AX)(CX*1), Z1, Z0
+	ADDQ        $0x08, DX
+	DECQ        SI
+	JNZ         one
+
+finish:
+	MOVQ    dw+48(FP), AX
+	MOVQ    dwPlane+56(FP), CX
+	SHLQ    $0x02, CX
+	MOVBLZX acc+64(FP), CX
+	TESTL   CX, CX
+	JZ      store
+	VADDPS  (AX), Z0, Z0
+
+store:
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
 // func maxPoolF32AVX512(n int, pixels *int32, taps int, table *int32, x *float32, y *float32, win *uint8, floor float32, none int32)
 // Requires: AVX, AVX512F
 TEXT ·maxPoolF32AVX512(SB), NOSPLIT, $0-64

@@ -7,6 +7,7 @@ func genericKernels() *kernels {
 	return &kernels{
 		big: 6, small: 4, wide: 1,
 		conv: convGeneric, first: firstGeneric, wgrad: wgradGeneric, firstWgrad: firstWgradGeneric,
+		depth: depthGeneric, depthWgrad: depthWgradGeneric,
 		maxPool: maxPoolGeneric, maxPoolGrad: maxPoolGradGeneric, avgPool: avgPoolGeneric, avgPoolGrad: avgPoolGradGeneric,
 		sums: sumsGeneric, squares: squaresGeneric, normalize: normalizeGeneric,
 		normSums: normSumsGeneric, normGrad: normGradGeneric, reluGrad: reluGradGeneric, transpose4: transpose4Generic,
@@ -111,6 +112,34 @@ func firstWgradGeneric(c firstWgradCall) {
 			}
 		}
 		storeRows(sums[:len(c.taps)], c.dw[b*c.dwPlane:], c.add)
+	}
+}
+
+func depthGeneric(c firstCall) {
+	for _, t := range c.tiles {
+		var sums [8]lanes
+		for i, px := range t.in {
+			for k := 0; k < len(t.taps); k += 2 {
+				addProducts(&sums[i], at(c.x, px+t.taps[k+1]), at(c.w, t.taps[k]))
+			}
+		}
+		epilogue(sums[:len(t.in)], t.out, c.y, c.bias, c.mode)
+	}
+}
+
+func depthWgradGeneric(c firstWgradCall) {
+	var sums [3]lanes
+	for i := 0; i < len(c.pairs); i += 2 {
+		for k, tap := range c.taps {
+			addProducts(&sums[k], at(c.x, c.pairs[i]+tap), at(c.dy, c.pairs[i+1]))
+		}
+	}
+	storeRows(sums[:len(c.taps)], c.dw, c.add)
+}
+
+func addProducts(sum, a, b *lanes) {
+	for c := range sum {
+		sum[c] += a[c] * b[c]
 	}
 }
 

@@ -52,6 +52,26 @@ func firstWgrad3x1F32NEON(n int, pairs *int32, x *float32, taps *int32, dy *floa
 //go:noescape
 func firstWgrad1x1F32NEON(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
 
+// depth6F32NEON is what that of AVX2 is: 6 pixels.
+//
+//go:noescape
+func depth6F32NEON(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+
+// depth4F32NEON is what that of AVX2 is: 4 pixels.
+//
+//go:noescape
+func depth4F32NEON(taps int, table *int32, x *float32, xTable *int32, w *float32, wPlane int, y *float32, yTable *int32, yPlane int, bias *float32, mode int)
+
+// depthWgrad3F32NEON is what that of AVX2 is: 3 taps.
+//
+//go:noescape
+func depthWgrad3F32NEON(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+
+// depthWgrad1F32NEON is what that of AVX2 is: 1 taps.
+//
+//go:noescape
+func depthWgrad1F32NEON(n int, pairs *int32, x *float32, taps *int32, dy *float32, dyPlane int, dw *float32, dwPlane int, acc bool)
+
 // sumsF32NEON is what that of AVX2 is.
 //
 //go:noescape
