@@ -60,7 +60,7 @@ func restoreClassifier(meta map[string]string, rank int) (c classifier, err erro
 
 // verdict is a line on how good the model is, and one on where it is.
 func (c classifier) verdict(r result, samples string) string {
-	return fmt.Sprintf("test accuracy %.2f %%, loss %.4f, on %d %s it has never seen; %.1f s\nthe model is in %s\n",
+	return fmt.Sprintf("test accuracy %.2f %%, loss %.4f, on %d %s; %.1f s\nthe model is in %s\n",
 		100*r.Validation["accuracy"], r.Validation["loss"], r.test.Len(), samples, r.seconds, r.path)
 }
 

@@ -65,7 +65,7 @@ func (t imageTask) show(ctx context.Context, out io.Writer, r result) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, t.verdict(r, "images"))
+	fmt.Fprint(out, t.verdict(r, "images it has never seen"))
 	if example != "" {
 		fmt.Fprintf(out, "try: go run ./cmd/demo predict %s%s\n", r.modelFlag(predictFile), example)
 	}
@@ -74,7 +74,8 @@ func (t imageTask) show(ctx context.Context, out io.Writer, r result) error {
 
 // prediction is a line of -json.
 type prediction struct {
-	Image       string  `json:"image"`
+	Image       string  `json:"image,omitempty"`
+	Sound       string  `json:"sound,omitempty"`
 	Class       string  `json:"class"`
 	Index       int     `json:"index"`
 	Probability float64 `json:"probability"`
@@ -95,7 +96,7 @@ func (t imageTask) predict(ctx context.Context, p *predicting, file string) erro
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if p.json {
-		return json.NewEncoder(p.out).Encode(prediction{file, className(t.classes, list[0].class), list[0].class, list[0].probability})
+		return json.NewEncoder(p.out).Encode(prediction{file, "", className(t.classes, list[0].class), list[0].class, list[0].probability})
 	}
 	t.tell(p.out, file, list)
 	return nil

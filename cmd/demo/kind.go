@@ -29,7 +29,7 @@ type kind struct {
 }
 
 // kinds are all of them. A model of a name that several have is that of the first, unless -data says otherwise.
-func kinds() []*kind { return []*kind{&imageKind} }
+func kinds() []*kind { return []*kind{&imageKind, &soundKind} }
 
 // task is what a model is for, as far as the model's file has to know it: the classes of images and their size, say, but no images.
 type task interface {

@@ -21,7 +21,7 @@ type predicting struct {
 var predictFile = usualFile("cnn")
 
 func predictCommand(ctx context.Context, args []string, out io.Writer) error {
-	f := newFlags("predict", "[flags] FILE...", "Says what a trained model makes of files: what it sees in pictures, PNG or JPEG. Models of Fashion-MNIST know light things on\ndark ground: use -invert for dark ones on light ground.")
+	f := newFlags("predict", "[flags] FILE...", "Says what a trained model makes of files: what it sees in pictures, PNG or JPEG, or hears in sounds, WAV. Models of\nFashion-MNIST know light things on dark ground: use -invert for dark ones on light ground.")
 	p := predicting{out: out}
 	file := f.String("model-file", predictFile, "the model, a `file` that training has saved")
 	f.BoolVar(&p.invert, "invert", false, "turn light into dark, in pictures")

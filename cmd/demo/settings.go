@@ -31,7 +31,7 @@ Other commands, each with its own -h:
   demo summary    the layers of a model
   demo bench      how fast this machine is, and this engine on it`)
 	f.StringVar(&s.model, "model", "cnn", "`model` to train: "+modelNames())
-	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test")
+	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test. For speech: digits, or a folder with\none folder of WAV files for each class")
 	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model, unless -steps says how long)")
 	f.IntVar(&s.steps, "steps", 0, "batches to train on; with -epochs too, what is over first ends the run")
 	f.IntVar(&s.batch, "batch", 0, "samples in a batch (default: as suits the model)")
