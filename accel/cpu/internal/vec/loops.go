@@ -171,6 +171,20 @@ func compare[T number](op Op, dst *uint8, a, b *T, aStep, bStep, n int) {
 func where[T any](c *call) {
 	d := unsafe.Slice((*T)(c.dst), c.n)
 	k, x, y := arg[uint8](c, 0), arg[T](c, 1), arg[T](c, 2)
+	if c.step[0] == 0 { // one condition for all
+		from, step := y, c.step[2]
+		if k[0] != 0 {
+			from, step = x, c.step[1]
+		}
+		if step == 1 {
+			copy(d, from)
+			return
+		}
+		for i := range d {
+			d[i] = from[0]
+		}
+		return
+	}
 	for i := range d {
 		if k[i*c.step[0]] != 0 {
 			d[i] = x[i*c.step[1]]
