@@ -129,6 +129,22 @@ func TestTiedParameter(t *testing.T) {
 	if len(opt.State()) != 2 {
 		t.Errorf("%d variables", len(opt.State()))
 	}
+	for name, fresh := range golden {
+		var got [2][]float64
+		for i := range got {
+			tape, p, opt := newTape(t), ops.NewVariable("p", f64(1, -2, 3, 0.5)), fresh()
+			params := []*ops.Variable{p, p, p}[:1+2*i]
+			for step := range 3 {
+				loss := cubic(tape, p, step)
+				opt.Update(tape, loss, params...)
+				commit(t, tape, loss)
+			}
+			got[i] = snapshot(t, append(opt.State(), p))
+		}
+		if !same(got[0], got[1]) {
+			t.Errorf("%s: %v, given once %v", name, got[1], got[0])
+		}
+	}
 }
 
 // TestResume: state that is saved and loaded by name, into another order of parameters, continues bit for bit.
