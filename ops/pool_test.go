@@ -71,3 +71,23 @@ func TestPoolDefaults(t *testing.T) {
 		refused(t, words, func(in []Value) Value { return AvgPool2D(in[0], Pool{Size: 2, Padding: pad}) }, ramp(1, 1, 1, 2, 2))
 	}
 }
+
+// TestDilatedMaxPool: a window takes every other pixel; figures by hand.
+func TestDilatedMaxPool(t *testing.T) {
+	x := farr(d(1, 1, 3, 5), 1, 9, 3, 4, 5, 2, 8, 7, 6, 0, 3, 1, 4, 2, 6)
+	o := MaxPool2DOp{Size: [2]int{2, 2}, Stride: [2]int{1, 1}}
+	f := func(o MaxPool2DOp, dilation [2]int, ceil bool) func(in []Value) Value {
+		return func(in []Value) Value { return DilatedMaxPool(in[0], o, dilation, ceil) }
+	}
+	check(t, "both axes", values(t, f(o, [2]int{2, 2}, false), x), 4, 9, 6)
+	check(t, "columns", values(t, f(o, [2]int{1, 3}, false), x), 6, 9, 6, 8)
+	check(t, "dense", values(t, f(o, [2]int{1, 1}, false), x), 9, 9, 7, 6, 8, 8, 7, 6)
+	check(t, "gradient", gradients(t, 3, f(o, [2]int{2, 2}, false), x)[0], 0, ramp(3, 3).At(1), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ramp(3, 3).At(0), 0, ramp(3, 3).At(2))
+	o.Stride, o.Pad = [2]int{2, 2}, [4]int{1, 1, 1, 1}
+	check(t, "padded", values(t, f(o, [2]int{2, 2}, false), x), 8, 8, 6, 8, 8, 6)
+	o.Stride = [2]int{3, 3}
+	check(t, "floor", values(t, f(o, [2]int{2, 2}, false), x), 8, 7)
+	check(t, "ceil", values(t, f(o, [2]int{2, 2}, true), x), 8, 7, 1, 6)
+	refused(t, "wants images [n, channels, height, width] and dilations of 1 and more", f(o, [2]int{0, 1}, false), x)
+	refused(t, "is larger than the padded plane", f(o, [2]int{9, 1}, false), x)
+}

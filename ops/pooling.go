@@ -1,6 +1,11 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/cortado-ml/cortado/tensor"
+)
 
 // Builders of pools.
 
@@ -72,6 +77,37 @@ func maxPool(x Value, w window, ceil bool) Value {
 		o = o.Ceil(x.Dim(2), x.Dim(3))
 	}
 	return Apply(o, x)
+}
+
+// DilatedMaxPool is the maximum of windows whose rows and columns lie dilation apart, o the pool otherwise, of images x. With ceil, last windows that jut out over
+// the end count too. The padding holds -inf.
+//
+//go:noinline
+func DilatedMaxPool(x Value, o MaxPool2DOp, dilation [2]int, ceil bool) Value {
+	if x.Rank() != 4 || min(dilation[0], dilation[1]) < 1 || max(dilation[0], dilation[1]) > maxPad || max(o.Size[0], o.Size[1]) > maxPad {
+		return x.refuse(o, fmt.Sprintf("wants images [n, channels, height, width] and dilations of 1 and more, not %v and %v", x.Shape(), dilation))
+	}
+	if dilation != [2]int{1, 1} { // the rows and columns of all windows one behind the other
+		wide := MaxPool2DOp{Stride: o.Stride, Pad: o.Pad}
+		for i, n := range o.Size {
+			wide.Size[i] = (n-1)*dilation[i] + 1
+		}
+		if ceil {
+			wide, ceil = wide.Ceil(x.Dim(2), x.Dim(3)), false
+		}
+		h, w, err := wide.window().steps(x.Dim(2), x.Dim(3), []tensor.Spec{x.Spec()})
+		if err != nil {
+			return x.refuse(o, err.(*tensor.ShapeError).Msg)
+		}
+		for i, n := range [2]int{h, w} {
+			start := Iota(x.r, tensor.SpecOf(tensor.I64, n, 1), 0)
+			tap := Iota(x.r, tensor.SpecOf(tensor.I64, 1, o.Size[i]), 1)
+			at := start.Mul(start.constant(float64(o.Stride[i]))).Add(tap.Mul(tap.constant(float64(dilation[i]))))
+			x = x.Pad(2+i, wide.Pad[2*i], wide.Pad[2*i+1], math.Inf(-1)).Gather(2+i, at.Reshape(n*o.Size[i]))
+		}
+		o.Stride, o.Pad = o.Size, [4]int{}
+	}
+	return maxPool(x, o.window(), ceil)
 }
 
 // AvgPool2D is the mean of each window of images x [n, channels, height, width]. The padding counts, as zeros; what juts out beyond it does not.

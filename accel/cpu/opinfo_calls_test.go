@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"math"
 	"strings"
 
 	"github.com/cortado-ml/cortado/autograd"
@@ -18,10 +19,16 @@ type opCall struct {
 
 // arg is argument i, or the one of that name; nil if there is neither.
 func (c *opCall) arg(i int, name string) any {
+	a := c.Kwargs[name]
 	if i >= 0 && i < len(c.Args) {
-		return c.Args[i]
+		a = c.Args[i]
 	}
-	return c.Kwargs[name]
+	if s, ok := a.(string); ok {
+		if x, ok := map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}[s]; ok {
+			return x
+		}
+	}
+	return a
 }
 
 // value is a tensor argument; the zero Value if it is not there. A number becomes one of rank 0.
@@ -192,7 +199,10 @@ var builders = map[string]build{
 	"nn.functional.leaky_relu": one(func(c *opCall) ops.Value { return c.value(0, "").LeakyReLU(c.float(1, "negative_slope", 0.01)) }),
 	"nn.functional.elu":        one(func(c *opCall) ops.Value { return c.value(0, "").ELU(c.float(1, "alpha", 1)) }),
 	"nn.functional.hardtanh": one(func(c *opCall) ops.Value {
-		return c.value(0, "").Clip(c.float(1, "min_val", -1), c.float(2, "max_val", 1))
+		x, lo, hi := c.value(0, ""), c.float(1, "min_val", -1), c.float(2, "max_val", 1)
+		number := func(n float64) ops.Value { return ops.Full(c.tape.Recorder(), tensor.Spec{DType: c.dt}, n) }
+		inside := x.Greater(number(lo)).And(x.Less(number(hi)))
+		return ops.Where(inside, x, x.Clip(lo, hi).StopGradient()) // no gradient on the bounds, where PyTorch's clamp has one
 	}),
 	"nn.functional.softplus": one(func(c *opCall) ops.Value {
 		x, beta := c.value(0, ""), c.float(1, "beta", 1)

@@ -124,10 +124,7 @@ func slide(c *opCall, first int) (size, stride [2]int, pad [4]int) {
 func maxPool(c *opCall, x, _ ops.Value, first int) ops.Value {
 	var o ops.MaxPool2DOp
 	o.Size, o.Stride, o.Pad = slide(c, first)
-	if c.bool(5, "ceil_mode") {
-		o = o.Ceil(x.Dim(2), x.Dim(3))
-	}
-	return ops.Apply(o, x)
+	return ops.DilatedMaxPool(x, o, axes(c, first, 4, "dilation", 1, 1), c.bool(5, "ceil_mode"))
 }
 
 func avgPool(c *opCall, x, _ ops.Value, first int) ops.Value {
