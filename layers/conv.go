@@ -87,7 +87,7 @@ type Conv1D struct {
 // Forward convolves and adds.
 func (l Conv1D) Forward(c *Context, x ops.Value) ops.Value {
 	channels, ok := Conv2D(l).check(c, x)
-	if !ok {
+	if !ok || !c.series(x) {
 		return c.poison()
 	}
 	w := c.Param("weight", tensor.Of(l.Out, channels, l.Kernel), l.Init.or(KaimingUniform(math.Sqrt(5))))
@@ -159,7 +159,7 @@ type ConvTranspose1D struct {
 // Forward spreads the kernels and adds.
 func (l ConvTranspose1D) Forward(c *Context, x ops.Value) ops.Value {
 	o, ok := ConvTranspose2D(l).check(c, x)
-	if !ok {
+	if !ok || !c.series(x) {
 		return c.poison()
 	}
 	out := l.Out / max(1, l.Groups)

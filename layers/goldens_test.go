@@ -163,19 +163,21 @@ func within(t *testing.T, what string, got []float64, want tensor.Tensor, bound 
 	}
 }
 
+// moduleOf is a net of one module, with the input of its case.
+func moduleOf(t *testing.T, m layers.Module, name string) (*layers.Net, tensor.Tensor) {
+	t.Helper()
+	in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build(t, m, in.Shape().Dims()...), in
+}
+
 // TestModuleGradients: the gradients of every module's input agree with differences.
 func TestModuleGradients(t *testing.T) {
-	f := golden(t, "modules.safetensors")
 	for name, m := range modules {
 		t.Run(name, func(t *testing.T) {
-			in, err := f.Tensor(name + "/in")
-			if err != nil {
-				t.Fatal(err)
-			}
-			net, err := layers.Build(m, in.Spec(), 1, tensor.F64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			net, in := moduleOf(t, m, name)
 			loss := func(tape *autograd.Tape, in []ops.Value) ops.Value { return net.Forward(tape, in[0], layers.Train) }
 			if err := autograd.CheckGrad(ctx, newEngine(t), loss, []tensor.Tensor{in}, autograd.CheckOptions{}); err != nil {
 				t.Error(err)
@@ -187,14 +189,7 @@ func TestModuleGradients(t *testing.T) {
 // TestModulesReplay: every module is recognised when it is recorded again, and compiled once.
 func TestModulesReplay(t *testing.T) {
 	for name, m := range modules {
-		in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
-		if err != nil {
-			t.Fatal(err)
-		}
-		net, err := layers.Build(m, in.Spec(), 1, tensor.F64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		net, in := moduleOf(t, m, name)
 		eng := newEngine(t)
 		tape, misses, compiles := autograd.New(eng), 0, 0
 		for i := range 3 {
@@ -216,10 +211,7 @@ func TestModulesReplay(t *testing.T) {
 // TestNarrowModules: in 16 bits every module computes about what it does in 64, and nothing of another type comes out.
 func TestNarrowModules(t *testing.T) {
 	for name, m := range modules {
-		in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, in := moduleOf(t, m, name)
 		tape := newTape(t)
 		var out [3][]float64
 		for i, d := range []tensor.DType{tensor.F64, tensor.BF16, tensor.F16} {
@@ -246,14 +238,7 @@ func TestNarrowModules(t *testing.T) {
 // TestNoSamples: a batch of none goes through every module in evaluation.
 func TestNoSamples(t *testing.T) {
 	for name, m := range modules {
-		in, err := golden(t, "modules.safetensors").Tensor(name + "/in")
-		if err != nil {
-			t.Fatal(err)
-		}
-		net, err := layers.Build(m, in.Spec(), 1, tensor.F64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		net, in := moduleOf(t, m, name)
 		tape := newTape(t)
 		y := net.Forward(tape, tape.Input("x", in.Rows(0, 0)), layers.Eval)
 		got, want := y.Shape(), net.Forward(tape, tape.Input("all", in), layers.Eval).Shape().With(0, 0)

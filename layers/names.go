@@ -18,6 +18,12 @@ func near(name string, among []string) string {
 
 // distance is the number of bytes to insert, to delete or to replace on the way from a to b (Levenshtein, 1966).
 func distance(a, b string) int {
+	for a != "" && b != "" && a[0] == b[0] { // most of two long names is equal, and need not be compared with each other
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
 	row := make([]int, len(b)+1) // to the first bytes of b
 	for j := range row {
 		row[j] = j

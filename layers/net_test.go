@@ -3,6 +3,7 @@ package layers_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -118,7 +119,7 @@ func TestNames(t *testing.T) {
 
 // TestBuildRefuses: each mistake is said in words, with the layer's place.
 func TestBuildRefuses(t *testing.T) {
-	image, row := tensor.SpecOf(tensor.F32, 1, 3, 5, 5), tensor.SpecOf(tensor.F32, 1, 3)
+	image, row, steps := tensor.SpecOf(tensor.F32, 1, 3, 5, 5), tensor.SpecOf(tensor.F32, 1, 3), tensor.SpecOf(tensor.F32, 1, 4, 6)
 	for _, c := range []struct {
 		m     layers.Module
 		in    tensor.Spec
@@ -140,6 +141,31 @@ func TestBuildRefuses(t *testing.T) {
 		{nil, row, "the module is nil"},
 		{layers.Linear{Out: 2}, tensor.SpecOf(tensor.F64, 1, 3), "Linear: the input is f64 and the parameters are f32: Cast the input, or make the net of its type"},
 		{layers.Conv2D{Out: 2, Kernel: 3}, tensor.SpecOf(tensor.U8, 1, 1, 5, 5), "Conv2D: the input is u8 and the parameters are f32"},
+		{layers.Conv2D{Out: 2, Kernel: 3, Groups: 2}, image, "Conv2D: Groups is 2: it divides neither evenly the 3 channels nor Out, which is 2"},
+		{layers.Conv1D{Out: 2, Kernel: 3, Dilation: -1}, steps, "Conv1D: Dilation is -1 and Groups is 0: neither may be negative"},
+		{layers.Conv1D{Out: 2, Kernel: 3}, row, "Conv1D: sequences are [n, channels, length]"},
+		{layers.ConvTranspose2D{Out: 2, Kernel: 3, Padding: -1}, image, "ConvTranspose2D: Padding is -1: it may not be negative"},
+		{layers.ConvTranspose1D{Out: 2, Kernel: 3, Stride: 2, Extra: 2}, steps, "Extra is 2: it lies between 0 and less than Stride or Dilation, which are 2 and 1"},
+		{layers.AdaptiveMaxPool1D{Size: 2}, row, "sequences are [n, channels, length]"},
+		{layers.LayerNorm{Axes: 3}, row, "LayerNorm: Axes is 3: the input f32[1 3] has 2"},
+		{layers.RMSNorm{Eps: -1}, row, "RMSNorm: Eps is -1: it is a number above 0"},
+		{layers.GroupNorm{}, image, "GroupNorm: Groups is 0: it must be at least 1"},
+		{layers.GroupNorm{Groups: 2}, image, "a multiple of 2 channels"},
+		{layers.BatchNorm1D{}, tensor.SpecOf(tensor.F64, 2, 3), "BatchNorm1D: the input is f64 and the parameters are f32"},
+		{layers.LSTM{}, steps, "LSTM: Hidden is 0 and Layers is 0: at least 1, and 0 to 1024"},
+		{layers.GRU{Hidden: 2, Dropout: 2}, steps, "GRU: Dropout is 2: a probability lies between 0 and 1"},
+		{layers.GRU{Hidden: 2}, row, "GRU: sequences are [n, steps, size] (f32[1 3])"},
+		{layers.MultiHeadAttention{Heads: 4}, steps, "Heads is 4, which does not divide the size of the input f32[1 4 6]"},
+		{layers.MultiHeadAttention{Heads: 6, KVHeads: 4}, steps, "Heads is 6 and KVHeads is 4: at least 1, and a number that divides Heads"},
+		{layers.Positions{Max: 3}, steps, "Positions: the input has 4 steps, and Max is 3"},
+		{layers.TransformerBlock{Heads: 2, Hidden: -1}, steps, "TransformerBlock: Hidden is -1: it may not be negative"},
+		{layers.TransformerBlock{Heads: 4}, steps, "MultiHeadAttention: Heads is 4, which does not divide the size of the input f32[1 4 6] in scope self_attn"},
+		{layers.BasicBlock{Out: 2, Stride: -1}, image, "BasicBlock: Out is 2 and Stride is -1"},
+		{layers.Residual{Body: layers.Linear{Out: 1}}, row, "Residual: the body makes f32[1 1], and it is to be added to f32[1 3]: a shortcut has to make it of that shape"},
+		{layers.Upsample{Factor: -2}, image, "Upsample: Factor is -2: it lies between 1 and 32768"},
+		{layers.Hardtanh{Min: 2, Max: 1}, row, "Hardtanh: Min is 2 and Max is 1: nothing lies between them"},
+		{layers.Sequential{layers.Name("a", layers.ReLU{}), layers.Name("a", layers.ReLU{})}, row, "two modules are called \"a\""},
+		{layers.Sequential{layers.Name("a.b", layers.ReLU{})}, row, "a module cannot be called \"a.b\""},
 		{layers.Dropout{P: 30}, row, "P is 30: a probability lies between 0 and 1"},
 		{layers.Func(func(c *layers.Context, x ops.Value) ops.Value { return c.Param("w", tensor.Of(-1), layers.Ones) }), row, "w is [invalid]"},
 		{layers.Func(func(c *layers.Context, x ops.Value) ops.Value { return c.Param("w", tensor.Of(1), nil) }), row, "and an Init"},
@@ -275,5 +301,30 @@ func TestFirstLoss(t *testing.T) {
 		if want := math.Log(classes); math.Abs(loss-want) > 0.1*want {
 			t.Errorf("%s: the first loss is %v, want %v", name, loss, want)
 		}
+	}
+}
+
+// TestSummaryCosts: every operation counts once, for the innermost module that recorded it; modules that only contain others have no row.
+func TestSummaryCosts(t *testing.T) {
+	net := build(t, layers.Sequential{
+		layers.Name("a", layers.Residual{Body: layers.Sequential{layers.Linear{Out: 4, NoBias: true}, layers.ReLU{}}}),
+		layers.Name("b", layers.MultiHeadAttention{Heads: 2, NoBias: true}),
+	}, 2, 3, 4)
+	const rows, size = 2 * 3, 4
+	var names []string
+	total := 0.0
+	for _, r := range net.Summary() {
+		names = append(names, r.Name+" "+r.Kind)
+		want := map[string]float64{"a": rows * size, "a.body.0": 2 * rows * size * size, "a.body.1": rows * size, "b.out_proj": 2 * rows * size * size}[r.Name]
+		if want > 0 && r.FLOPs != want || r.Bytes <= 0 {
+			t.Errorf("%s: %v FLOPs and %v bytes, want %v FLOPs", r.Name, r.FLOPs, r.Bytes, want)
+		}
+		total += r.FLOPs
+	}
+	if got, want := strings.Join(names, ", "), "a Residual, a.body.0 Linear, a.body.1 ReLU, b MultiHeadAttention, b.out_proj Linear"; got != want {
+		t.Errorf("rows are %s, want %s", got, want)
+	}
+	if s := net.String(); !strings.Contains(s, fmt.Sprintf(" 80, 640 bytes  %.0f ", total)) {
+		t.Errorf("the total is not %v:\n%s", total, s)
 	}
 }

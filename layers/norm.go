@@ -22,6 +22,9 @@ func (l BatchNorm2D) Forward(c *Context, x ops.Value) ops.Value {
 	if !(momentum > 0 && momentum <= 1 && eps > 0) {
 		return c.Fail(fmt.Errorf("Momentum is %v and Eps is %v: they lie in (0, 1] and above 0", momentum, eps))
 	}
+	if !c.fits(x) {
+		return c.poison()
+	}
 	channels := tensor.Of(x.Dim(1))
 	scale, bias := c.Param("weight", channels, Ones), c.Param("bias", channels, Zeros)
 	mean, variance := c.State("running_mean", channels, Zeros), c.State("running_var", channels, Ones)

@@ -70,8 +70,8 @@ type AdaptiveAvgPool1D struct{ Size int } // required
 
 // Forward pools.
 func (l AdaptiveAvgPool1D) Forward(c *Context, x ops.Value) ops.Value {
-	if x.Rank() != 3 {
-		return c.Fail(notSeries(x))
+	if !c.series(x) {
+		return c.poison()
 	}
 	return ops.AdaptiveAvgPool2D(x.Unsqueeze(2), 1, l.Size).Squeeze(2)
 }
@@ -81,14 +81,18 @@ type AdaptiveMaxPool1D struct{ Size int } // required
 
 // Forward pools.
 func (l AdaptiveMaxPool1D) Forward(c *Context, x ops.Value) ops.Value {
-	if x.Rank() != 3 {
-		return c.Fail(notSeries(x))
+	if !c.series(x) {
+		return c.poison()
 	}
 	return ops.AdaptiveMaxPool2D(x.Unsqueeze(2), 1, l.Size).Squeeze(2)
 }
 
-func notSeries(x ops.Value) error {
-	return &tensor.ShapeError{Msg: "sequences are [n, channels, length]", In: []tensor.Spec{x.Spec()}}
+// series fails unless x has a channel axis and one behind it.
+func (c *Context) series(x ops.Value) bool {
+	if x.Rank() != 3 {
+		c.Fail(&tensor.ShapeError{Msg: "sequences are [n, channels, length]", In: []tensor.Spec{x.Spec()}})
+	}
+	return c.Tape.Err() == nil
 }
 
 // GlobalAvgPool is the mean of each channel of x [n, channels, ...], as [n, channels].

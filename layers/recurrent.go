@@ -59,14 +59,7 @@ func (l GRU) Run(c *Context, x ops.Value) (y, h ops.Value) {
 }
 
 // recurrent is what LSTM, of 4 gates, and GRU, of 3, have in common.
-type recurrent struct {
-	Hidden        int
-	Layers        int
-	Bidirectional bool
-	Dropout       float64
-	NoBias        bool
-	Init          Init
-}
+type recurrent LSTM
 
 // ways are the directions, by the ends of their parameters' names.
 var ways = [...]string{"", "_reverse"}

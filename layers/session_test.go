@@ -271,3 +271,30 @@ func TestSessionsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// counting is a user's module: it adds to x the sum of what came before, and the number of the step.
+type counting struct{}
+
+func (counting) Forward(c *layers.Context, x ops.Value) ops.Value {
+	first := ops.Zeros(c.Tape.Recorder(), tensor.Spec{DType: tensor.I64})
+	sum := x.Cumsum(1)
+	if past := c.Keep("sum", tensor.Of(x.Dim(0), 1)); past != nil {
+		sum = sum.Add(c.Tape.Var(past))
+		c.Tape.Assign(past, sum.Narrow(1, x.Dim(1)-1, 1))
+	}
+	if c.InSession() {
+		first = c.Position()
+	}
+	steps := ops.Iota(c.Tape.Recorder(), tensor.SpecOf(tensor.I64, x.Dim(1)), 0).Add(first)
+	return sum.Add(steps.Cast(x.DType()))
+}
+
+// TestKeep: a user's module may keep what it needs.
+func TestKeep(t *testing.T) {
+	net, tape := build(t, counting{}, 2, 5), newTape(t)
+	x := f64([]int{2, 5}, 1, 2, 3, 4, 5, 10, 20, 30, 40, 50)
+	near(t, "at once", step(t, tape, net.Forward(tape, tape.Input("x", x), layers.Eval))[0], 1, 4, 8, 13, 19, 10, 31, 62, 103, 154)
+	s := net.Session(5)
+	near(t, "steps 0 and 1", step(t, tape, s.Forward(tape, tape.Input("x", f64([]int{2, 2}, 1, 2, 10, 20))))[0], 1, 4, 10, 31)
+	near(t, "steps 2 to 4", step(t, tape, s.Forward(tape, tape.Input("x", f64([]int{2, 3}, 3, 4, 5, 30, 40, 50))))[0], 8, 13, 19, 62, 103, 154)
+}
