@@ -77,8 +77,10 @@ func (s *state) start(t *autograd.Tape, name string, params []*ops.Variable, gra
 	err := first(bad, paired(params, grads), first(wrong...))
 	if err != nil {
 		fail(t, name, err)
+		return lr, false
 	}
-	return lr, err == nil
+	s.rate = lr
+	return lr, true
 }
 
 // orDefault is x, or its default if it is 0.

@@ -14,8 +14,12 @@ type state struct {
 	all   []*ops.Variable
 	slots map[*ops.Variable]*slot
 	marks uint64 // counts calls of each
+	rate  float64
 	gradients
 }
+
+// Rate is that of the last update that was recorded, 0 before there is one.
+func (s *state) Rate() float64 { return s.rate }
 
 // slot is the state of one parameter.
 type slot struct {

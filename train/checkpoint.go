@@ -27,6 +27,7 @@ type place struct {
 	Taken      int           `json:"taken"`       // batches of the epoch
 	SumBits    uint64        `json:"sum_bits"`    // of the epoch's losses, as the bits of a float64
 	WeightBits uint64        `json:"weight_bits"` // of these losses
+	LastBits   uint64        `json:"last_bits"`   // the loss of the step
 	Recorded   int64         `json:"recorded"`    // steps of the tape
 	Seed       uint64        `json:"seed"`
 	Order      string        `json:"order"` // what decides which samples make which step
@@ -40,7 +41,7 @@ type place struct {
 
 func (r *run) place() place {
 	return place{
-		Step: r.report.Steps, At: r.at, Taken: r.taken, SumBits: math.Float64bits(r.sum), WeightBits: math.Float64bits(r.weight), Recorded: r.recorded,
+		Step: r.report.Steps, At: r.at, Taken: r.taken, SumBits: math.Float64bits(r.sum), WeightBits: math.Float64bits(r.weight), LastBits: math.Float64bits(r.last), Recorded: r.recorded,
 		Seed: r.Seed, Order: r.order(), ISA: r.levels(),
 		BestBits: math.Float64bits(r.best), ReferenceBits: math.Float64bits(r.reference), Waited: r.waited,
 	}

@@ -16,7 +16,7 @@ type Config struct {
 	Engine    *sched.Engine
 	Model     layers.Module
 	Loss      Loss            // ops.CrossEntropy, say
-	Optimizer optim.Optimizer // a new one, which has trained nothing yet
+	Optimizer optim.Optimizer // a new one, which has trained nothing yet. Where there is an optim.EMA its averages are what is evaluated
 
 	Batch     int            // samples in a batch; beyond the data, each epoch is one short batch
 	KeepOrder bool           // do not shuffle
@@ -54,6 +54,9 @@ type Config struct {
 	// which Fit returns; ErrStop ends it as its last step would. What they do cannot change the numbers of a run: they get no hold of it.
 	Observe   func(Event)
 	Callbacks []func(Event) error
+
+	Log         string // file for a line of JSON for each step and each epoch (package jsonl); empty for none
+	TensorBoard string // folder for an event file that TensorBoard shows; empty for none
 
 	// DetectAnomaly looks at each step before it happens, and where the loss or a variable would be no number, it finds the operation where that
 	// begins: see NotFiniteError.Origin. It changes no bit of the run, and takes about twice the time; at the failing step it holds all values of

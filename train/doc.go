@@ -31,8 +31,14 @@
 // Config.EarlyStopping ends a run that gets no better, Config.KeepBest keeps the checkpoint of its best epoch. A callback that returns ErrStop ends it
 // after the step under way; so does the end of the context, which is an error.
 //
+// # Logs
+//
+// Config.Log is a file of JSON lines and Config.TensorBoard a folder of event files with the numbers of each step and each epoch. A run that is resumed
+// goes on with them, without a step twice.
+//
 // Config.Observe is told what happens, as an Event: Progress makes one that writes for people. A checkpoint is a safetensors file with every
 // variable of the model and the optimiser, which other programs read too.
 //
-// The package imports autograd, data, layers, ops, optim, sched, tensor and tensor/safetensors.
+// The package imports autograd, data, layers, ops, optim, sched, tensor, tensor/safetensors,
+// train/jsonl and train/tensorboard.
 package train

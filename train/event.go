@@ -11,7 +11,8 @@ type Step struct {
 	Loss  float64 // the mean over the samples of the step, before the update
 	// Weight is how many losses that is the mean of: the samples, or what MeanOf counts. It is 0 where every target is ignored, and the loss then too.
 	Weight float64
-	Size   int // samples in the step
+	Size   int     // samples in the step
+	Rate   float64 // of the update, as optim.RateOf says
 }
 
 // Epoch is the end of an epoch.

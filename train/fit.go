@@ -61,6 +61,9 @@ func fit(ctx context.Context, c *Config, batches data.Batches) (*Report, error) 
 		}
 		defer release()
 	}
+	if err := r.openLogs(); err != nil {
+		return nil, err
+	}
 	if err = r.loop(ctx); err != nil {
 		err = r.explain(ctx, err)
 	}
@@ -68,6 +71,9 @@ func fit(ctx context.Context, c *Config, batches data.Batches) (*Report, error) 
 	r.tell(Ended{err, r.report.Stopped})
 	if err == nil && r.told != nil && !errors.Is(r.told, ErrStop) {
 		err = r.told
+	}
+	if e := r.logs.close(); e != nil {
+		err = errors.Join(err, e)
 	}
 	return &r.report, err
 }
@@ -101,15 +107,19 @@ type run struct {
 	saved    int           // the step of the last checkpoint
 	monitor
 
-	told error // what a callback has said
+	logs logs
+	told error // what a callback or a log has said
 }
 
 // tell tells of an event.
 func (r *run) tell(e Event) {
 	r.Observe(e)
+	if err := r.logs.write(e); err != nil && r.told == nil {
+		r.told = err
+	}
 	for _, f := range r.Callbacks {
 		if err := f(e); err != nil && r.told == nil {
-			r.told = err
+			r.told = fmt.Errorf("train: a callback: %w", err)
 		}
 	}
 }
@@ -120,7 +130,7 @@ func (r *run) heed() error {
 	case r.told == nil:
 		return nil
 	case !errors.Is(r.told, ErrStop):
-		return fmt.Errorf("train: a callback: %w", r.told)
+		return r.told
 	}
 	r.report.Stopped = "a callback has asked for it"
 	return nil

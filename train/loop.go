@@ -7,6 +7,7 @@ import (
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/optim"
 )
 
 // limit is how many batches an epoch has at most, 0 for all.
@@ -157,21 +158,27 @@ func (r *run) commit(w *window) {
 	r.weight += w.weight
 	r.report.Steps++
 	r.report.Epochs = r.at.Epoch
-	r.tell(Step{Step: r.report.Steps, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Weight: w.weight, Size: w.samples})
+	r.tell(Step{Step: r.report.Steps, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Weight: w.weight, Size: w.samples, Rate: optim.RateOf(r.Optimizer)})
 }
 
 // judge fills the report of the epoch that is over, or of the part of it that the run has had.
-func (r *run) judge(ctx context.Context) (err error) {
+func (r *run) judge(ctx context.Context) error {
 	r.report.Loss = quotient([]float64{r.sum, r.weight})
 	if r.valid == nil {
 		return nil
 	}
 	e := evaluation{autograd.New(r.Engine), r.net, r.valid, r.LimitValidation, append([]Metric{Mean(lossName, r.Loss)}, r.Metrics...)}
-	v, err := e.run(ctx)
-	if err == nil {
-		r.report.Validation = v
+	evaluate := func() error {
+		v, err := e.run(ctx)
+		if err == nil {
+			r.report.Validation = v
+		}
+		return err
 	}
-	return err
+	if average := optim.AverageOf(r.Optimizer); average != nil {
+		return average.With(ctx, evaluate)
+	}
+	return evaluate()
 }
 
 // epoch ends an epoch: the position is at the start of the next one.

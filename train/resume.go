@@ -89,6 +89,7 @@ func (r *run) restore(ctx context.Context, path string, p place, named []safeten
 	r.tape.SetStep(p.Recorded)
 	r.at, r.taken, r.recorded = p.At, p.Taken, p.Recorded
 	r.sum, r.weight = math.Float64frombits(p.SumBits), math.Float64frombits(p.WeightBits)
+	r.last = math.Float64frombits(p.LastBits)
 	r.monitor = monitor{math.Float64frombits(p.BestBits), math.Float64frombits(p.ReferenceBits), p.Waited}
 	r.findBest()
 	r.report.Steps, r.report.Epochs, r.report.Checkpoint, r.saved = p.Step, p.At.Epoch, path, p.Step

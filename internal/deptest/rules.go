@@ -37,7 +37,7 @@ var rules = []rule{
 	{"data/...", []string{"data/...", "tensor"}},
 	{"train/tensorboard", []string{"tensor"}},
 	{"train/jsonl", nil},
-	{"train", []string{"layers", "optim", "sched", "data", "autograd", "ops", "tensor", "tensor/safetensors"}},
+	{"train", []string{"layers", "optim", "sched", "data", "autograd", "ops", "tensor", "tensor/safetensors", "train/jsonl", "train/tensorboard"}},
 
 	// What serves all must not depend on any.
 	{"internal/...", nil},

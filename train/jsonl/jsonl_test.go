@@ -107,6 +107,25 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeWhere keeps the lines that it is told to, in their order.
+func TestResumeWhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	l, err := Create(path)
+	must(t, err)
+	for step := range 4 {
+		must(t, l.Write(step, nil), l.Write(step, map[string]float64{"epoch": 1}))
+	}
+	must(t, l.Close())
+	l, err = ResumeWhere(path, func(e Entry) bool { return e.Step < 2 || e.Step == 2 && e.Values["epoch"] == 0 })
+	must(t, err, l.Close())
+	if s := fmt.Sprint(steps(t, path)); s != "[0 0 1 1 2]" {
+		t.Error(s)
+	}
+	if _, err := ResumeWhere(path, nil); err == nil || err.Error() != "jsonl: nobody says which lines to keep" {
+		t.Error(err)
+	}
+}
+
 // TestResumeDamaged leaves a file as it was that is no log.
 func TestResumeDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")

@@ -35,6 +35,14 @@ func Create(path string) (*Log, error) {
 // Resume goes on with a log, or begins one where there is no file. Lines of the given step and of later ones are removed, since the run is about to
 // write them again, and so is a last line that was cut off. If that fails the file is as it was.
 func Resume(path string, step int) (*Log, error) {
+	return ResumeWhere(path, func(e Entry) bool { return e.Step < step })
+}
+
+// ResumeWhere goes on with a log as Resume does, with the lines of which keep says so.
+func ResumeWhere(path string, keep func(Entry) bool) (*Log, error) {
+	if keep == nil {
+		return nil, errors.New("jsonl: nobody says which lines to keep")
+	}
 	return open(path, func(w io.Writer) error {
 		old, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +60,7 @@ func Resume(path string, step int) (*Log, error) {
 			if err != nil {
 				return err
 			}
-			if e.Step >= step {
+			if !keep(e) {
 				continue
 			}
 			if line, err = appendLine(line[:0], e); err != nil {

@@ -2,6 +2,7 @@ package tensorboard
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -91,8 +92,9 @@ func TestGolden(t *testing.T) {
 
 // TestTensorBoard has TensorBoard's own reader read a run that was interrupted and resumed. It is skipped where that is not installed.
 func TestTensorBoard(t *testing.T) {
-	if err := exec.Command("python3", "-c", "import tensorboard").Run(); err != nil {
-		t.Skip("python3 has no package tensorboard")
+	python := cmp.Or(os.Getenv("CORTADO_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import tensorboard").Run(); err != nil {
+		t.Skipf("%s has no package tensorboard", python)
 	}
 	folder := t.TempDir()
 	first, err := Create(folder)
@@ -104,7 +106,7 @@ func TestTensorBoard(t *testing.T) {
 	second, err := Create(folder)
 	must(t, err, second.Restart(5), second.Scalar("loss", 5, 50), second.Scalar("loss", 6, math.Inf(1)), second.Close())
 
-	out, err := exec.Command("python3", filepath.Join("testdata", "read.py"), folder).Output()
+	out, err := exec.Command(python, filepath.Join("testdata", "read.py"), folder).Output()
 	must(t, err)
 	var got struct {
 		Scalars    map[string][][2]float64
