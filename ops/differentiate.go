@@ -94,8 +94,9 @@ func gradMiss(r *Recorder, y, dy Value, wrt []Value) []Value {
 // differ is one differentiation.
 type differ struct {
 	r     *Recorder
-	on    []bool    // per node: depends on wrt through float values
-	dys   [][]Value // per node, per output
+	on    []bool           // per node: depends on wrt through float values
+	dys   [][]Value        // per node, per output
+	held  map[Edge][]Value // gradients that settle makes one of
 	clone map[inSegment]Value
 	token map[uint32]Value // segment -> the first gradient that reached it
 }
@@ -133,7 +134,7 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 		return
 	}
 	n := len(r.path)
-	d := &differ{r: r, on: make([]bool, n), dys: make([][]Value, n), clone: map[inSegment]Value{}, token: map[uint32]Value{}}
+	d := &differ{r: r, on: make([]bool, n), dys: make([][]Value, n), held: map[Edge][]Value{}, clone: map[inSegment]Value{}, token: map[uint32]Value{}}
 	for _, e := range m.wrt {
 		if s := r.path[e.Node].Out[e.Out]; !s.DType.Float() {
 			r.Fail(r.path[e.Node].Place(fmt.Errorf("gradient: %w: the variable is %v", ErrNotDifferentiable, s.DType)))
@@ -153,7 +154,10 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 		if r.err != nil {
 			return
 		}
+		r.env = r.path[e.Node].Env.back
+		d.settle(e.Node)
 		d.copies(e, func(c Edge) {
+			d.settle(c.Node)
 			if row := d.dys[c.Node]; row != nil && !row[c.Out].IsNone() {
 				d.give(e, row[c.Out])
 				row[c.Out] = Value{} // e may be asked for twice
@@ -167,7 +171,6 @@ func (r *Recorder) differentiate(m *gradMemo, dy Value) {
 			r.Fail(r.path[e.Node].Place(fmt.Errorf("gradient: %w: no differentiable path from the loss: cut by %s", ErrNotDifferentiable, cuts)))
 			return
 		}
-		r.env = r.path[e.Node].Env.back
 		m.res[i] = d.zeros(r.path[e.Node].Out[e.Out])
 	}
 }
@@ -249,6 +252,7 @@ func (d *differ) walk(lo, hi int) {
 			continue
 		}
 		r.env, r.rule = node.Env.back, node
+		d.settle(uint32(i))
 		if seg := node.Env.seg; seg != 0 && d.token[seg].IsNone() {
 			for _, v := range d.dys[i] {
 				if !v.IsNone() {
@@ -270,7 +274,9 @@ func (d *differ) walk(lo, hi int) {
 				r.Fail(node.Place(&tensor.ShapeError{Msg: fmt.Sprintf("gradient rule: input %d wants its own spec", k), In: []tensor.Spec{dx.Spec(), want}}))
 				return
 			}
-			d.give(node.In[k], dx)
+			if node.Env.seg != 0 || !d.hold(node.In[k], dx) { // what a segment computes again shall not live on
+				d.give(node.In[k], dx)
+			}
 		}
 	}
 }
