@@ -21,9 +21,11 @@ type clock struct {
 	next   ops.Value // count's next value in that recording
 }
 
-func newClock(skipped *ops.Variable) *clock {
-	return &clock{count: ops.NewVariable("optim.step", tensor.Scalar[int64](0)), skipped: skipped}
+func newClock(name string, skipped *ops.Variable) *clock {
+	return &clock{count: ops.NewVariable(name, tensor.Scalar[int64](0)), skipped: skipped}
 }
+
+const stepName = "optim.step" // what counts the updates of optimisers
 
 // timed is an optimiser that takes the clock of one around it, so that all that update together count together.
 type timed interface{ keepTime(c *clock) }

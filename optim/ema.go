@@ -23,7 +23,7 @@ type EMA struct {
 	Decay     float64 // 0 means 0.999
 	Warmup    bool    // forgets the first values sooner
 
-	updates *ops.Variable
+	updates *clock
 	params  []*ops.Variable
 	average map[*ops.Variable]*ops.Variable
 	before  []ops.Value // scratch
@@ -34,7 +34,7 @@ type EMA struct {
 func (o *EMA) Init(params ...*ops.Variable) {
 	initInner(o.Optimizer, params)
 	if o.updates == nil {
-		o.updates = ops.NewVariable("optim.ema_updates", tensor.Scalar[int64](0))
+		o.updates = newClock("optim.ema_updates", nil)
 		o.average = map[*ops.Variable]*ops.Variable{}
 	}
 	for _, p := range params {
@@ -64,7 +64,7 @@ func convert(a, x tensor.Tensor) {
 func (o *EMA) State() []*ops.Variable {
 	all := stateInner(o.Optimizer)
 	if o.updates != nil {
-		all = append(all[:len(all):len(all)], o.updates)
+		all = append(all[:len(all):len(all)], o.updates.count)
 	}
 	for _, p := range o.params {
 		all = append(all, o.average[p])
@@ -104,11 +104,10 @@ func (o *EMA) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value)
 	}
 	o.Optimizer.Apply(t, params, grads)
 	t.Scope("ema", func() {
-		n := t.Var(o.updates)
-		begun := n.Greater(ops.Zeros(t.Recorder(), n.Spec()))
+		at := o.updates.now(t).Shift(-1)
+		begun := at.Greater(scalar(t, 0))
 		gain := number{f64: scalar(t, 1-decay)}
 		if o.Warmup {
-			at := n.Cast(tensor.F64)
 			gain.f64 = scalar(t, 1).Sub(at.Shift(1).Div(at.Shift(10)).Minimum(scalar(t, decay)))
 		}
 		for i, p := range params {
@@ -117,7 +116,6 @@ func (o *EMA) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Value)
 			a := ops.Where(begun, t.Var(v), o.before[i].Cast(d))
 			t.Assign(v, a.Add(t.Var(p).Cast(d).Sub(a).Mul(gain.in(a))))
 		}
-		t.Assign(o.updates, n.Add(ops.Full(t.Recorder(), n.Spec(), 1)))
 	})
 }
 
@@ -127,7 +125,7 @@ func (o *EMA) With(ctx context.Context, f func() error) (err error) {
 	if f == nil {
 		return errors.New("optim: EMA: With needs a function")
 	}
-	if read(o.updates) == 0 { // no averages yet: the parameters are their own
+	if o.updates == nil || read(o.updates.count) == 0 { // no averages yet: the parameters are their own
 		return f()
 	}
 	own := make([]tensor.Tensor, 0, len(o.params))

@@ -75,7 +75,7 @@ func (o Groups) Init(params ...*ops.Variable) {
 // timed gives all groups one clock.
 func (o Groups) timed() {
 	if len(o) > 0 && o[0].shared == nil {
-		o.keepTime(newClock(nil))
+		o.keepTime(newClock(stepName, nil))
 	}
 }
 

@@ -41,7 +41,7 @@ func (o *LossScale) Init(params ...*ops.Variable) {
 		o.good = ops.NewVariable("optim.good_steps", tensor.Scalar[int64](0))
 		o.skipped = ops.NewVariable("optim.skipped", tensor.Scalar[int64](0))
 		o.known = map[*ops.Variable]bool{}
-		share(o.Optimizer, newClock(o.skipped))
+		share(o.Optimizer, newClock(stepName, o.skipped))
 	}
 	initInner(o.Optimizer, params)
 	n := len(o.params)

@@ -210,10 +210,23 @@ func TestResume(t *testing.T) {
 
 // TestCount: recordings that are dropped, refused or only evaluated are no updates; two updates in one step are one.
 func TestCount(t *testing.T) {
+	for name, around := range map[string]func(o optim.Optimizer) optim.Optimizer{
+		"alone": func(o optim.Optimizer) optim.Optimizer { return o },
+		"clip":  func(o optim.Optimizer) optim.Optimizer { return &optim.Clip{Norm: 10, Optimizer: o} },
+		"groups": func(o optim.Optimizer) optim.Optimizer {
+			return optim.Groups{{Optimizer: o}, {Optimizer: &optim.Adam{}}}
+		},
+		"average": func(o optim.Optimizer) optim.Optimizer { return &optim.EMA{Optimizer: o} },
+	} {
+		t.Run(name, func(t *testing.T) { checkCount(t, around) })
+	}
+}
+
+func checkCount(t *testing.T, around func(o optim.Optimizer) optim.Optimizer) {
 	tape := newTape(t)
 	p, q := ops.NewVariable("p", f64(0)), ops.NewVariable("q", f64(0))
 	var asked []int
-	opt := &optim.SGD{Schedule: rates(func(step int) float64 { asked = append(asked, step); return 1 })}
+	opt := around(&optim.SGD{Schedule: rates(func(step int) float64 { asked = append(asked, step); return 1 })})
 	record := func() ops.Value {
 		loss := tape.Var(p).Add(tape.Var(q)).Sum()
 		opt.Update(tape, loss, p)
@@ -237,6 +250,11 @@ func TestCount(t *testing.T) {
 	}
 	if n := values(t, opt.State()[0])[0]; n != 2 || values(t, p)[0] != -2 || values(t, q)[0] != -2 {
 		t.Errorf("%v updates, p = %v, q = %v", n, values(t, p), values(t, q))
+	}
+	for _, v := range opt.State() {
+		if x := values(t, v)[0]; v.Name() == "optim.ema_updates" && x != 2 || strings.HasSuffix(v.Name(), ".ema") && math.Abs(x+0.001+0.999*0.001+0.001) > 1e-12 {
+			t.Errorf("%s is %v", v.Name(), x)
+		}
 	}
 }
 

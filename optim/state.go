@@ -50,7 +50,7 @@ func (s *state) keepTime(c *clock) {
 // init makes the state of new parameters: variables named after them.
 func (s *state) init(params []*ops.Variable, moments ...moment) {
 	if s.clock == nil {
-		s.keepTime(newClock(nil))
+		s.keepTime(newClock(stepName, nil))
 	}
 	for _, p := range params {
 		if p == nil || s.slots[p] != nil {
