@@ -61,6 +61,7 @@ func TestHostileModules(t *testing.T) {
 		"a global pool of rows":   {layers.GlobalMaxPool{}, rows},
 		"no factor":               {layers.Upsample{}, image},
 		"an endless factor":       {layers.Upsample{Factor: math.MaxInt}, image},
+		"aligned neighbours":      {layers.Upsample{Factor: 2, Align: true}, image},
 		"upsampled rows":          {layers.Upsample{Factor: 2}, rows},
 		"no such resize":          {layers.Upsample{Factor: 2, Mode: 99}, image},
 		"shuffled rows":           {layers.PixelShuffle{Factor: 2}, rows},

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cortado-ml/cortado/ops"
@@ -17,6 +18,9 @@ type Upsample struct {
 func (l Upsample) Forward(c *Context, x ops.Value) ops.Value {
 	if l.Factor < 1 || l.Factor > maxFactor {
 		return c.Fail(fmt.Errorf("Factor is %d: it lies between 1 and %d", l.Factor, maxFactor))
+	}
+	if l.Align && l.Mode != ops.Bilinear && l.Mode != ops.Bicubic {
+		return c.Fail(errors.New("Align is for the modes ops.Bilinear and ops.Bicubic alone"))
 	}
 	if x.Rank() < 3 {
 		return c.Fail(fmt.Errorf("the input is %v: it is [n, channels, ...]", x.Spec()))

@@ -53,6 +53,7 @@ func cut(lo, hi int) tensor.Tensor { return tokens(texts[0][lo:hi], texts[1][lo:
 func TestSessionEqualsFullPass(t *testing.T) {
 	for name := range writers {
 		t.Run(name, func(t *testing.T) { samePieces(t, writer(t, name, tensor.F64), newTape(t), 0) })
+		t.Run(name+" bf16", func(t *testing.T) { samePieces(t, writer(t, name, tensor.BF16), newTape(t), 0) })
 		t.Run(name+" cpu", func(t *testing.T) {
 			samePieces(t, writer(t, name, tensor.F32), autograd.New(cpuEngine(t)), 1e-5)
 		})

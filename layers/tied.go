@@ -6,20 +6,21 @@ import (
 	"github.com/cortado-ml/cortado/ops"
 )
 
-// Tied is x wᵀ over the last axis, where w is the weight of another module that runs earlier: an output head that shares the table of the
+// Tied is Linear with the weight of another module, one that runs earlier: an output head that shares the table of the
 // embedding (Press and Wolf, 2017). There is one parameter, with one state of the optimiser and the sum of both gradients, and it is saved once, under its
 // first name; [Net.Load] tells what is done with a file that has both.
 type Tied struct {
-	To string // the parameter's name: "tok.weight"
+	To   string // the parameter's name: "tok.weight"
+	Bias bool   // add a parameter of its own, bias, as Linear does
 }
 
-// Forward multiplies.
+// Forward multiplies and adds.
 func (l Tied) Forward(c *Context, x ops.Value) ops.Value {
 	w := c.Tie("weight", l.To)
 	if c.Tape.Err() != nil {
 		return c.poison()
 	}
-	return ops.Linear(x, w, ops.Value{})
+	return ops.Linear(x, w, bias(c, !l.Bias, w.Dim(0), nil, w.Dim(-1)))
 }
 
 // Tie is the parameter called path, of any module of the net that has run already, which this module calls name.

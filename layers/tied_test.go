@@ -120,6 +120,18 @@ func TestTiedFiles(t *testing.T) {
 	}
 }
 
+// TestTiedBias: a tied head may have a bias of its own, with the first values of Linear's.
+func TestTiedBias(t *testing.T) {
+	net, loose := buildTied(t, layers.Tied{To: "tok.weight", Bias: true}), buildTied(t, layers.Linear{Out: 3, Init: ramp})
+	if n := len(net.Params()); n != 2 || !value(t, net, "head.bias").Same(value(t, loose, "head.bias")) {
+		t.Errorf("%d parameters, %v", n, net.Params())
+	}
+	tape := newTape(t)
+	x := tape.Input("x", tensor.Must(tensor.From([]int64{0, 2})))
+	out := step(t, tape, net.Forward(tape, x, layers.Eval), loose.Forward(tape, x, layers.Eval))
+	near(t, "logits", out[0], out[1]...)
+}
+
 // TestTieRefuses: what cannot be tied says why.
 func TestTieRefuses(t *testing.T) {
 	for _, c := range []struct {
