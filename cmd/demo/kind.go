@@ -29,7 +29,7 @@ type kind struct {
 }
 
 // kinds are all of them. A model of a name that several have is that of the first, unless -data says otherwise.
-func kinds() []*kind { return []*kind{&imageKind, &soundKind} }
+func kinds() []*kind { return []*kind{&imageKind, &soundKind, &tableKind} }
 
 // task is what a model is for, as far as the model's file has to know it: the classes of images and their size, say, but no images.
 type task interface {
@@ -88,6 +88,10 @@ type recipe struct {
 	optimizer string
 	schedule  string
 	transform data.Transform
+
+	// Of models of tables:
+	target string   // the column to be learned; empty means the last
+	skip   []string // columns that are left out
 }
 
 // modelNames are the known models, for messages.
@@ -101,14 +105,27 @@ func modelNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 }
 
-// recipeOf is the recipe of a model and the kind of data that it is for.
-func recipeOf(model string) (*kind, recipe, error) {
-	for _, k := range kinds() {
-		if r, ok := k.recipes[model]; ok {
-			return k, r, nil
+// recipeOf is the recipe of a model, or of what suits the data if none is named, and the kind of data that it is for.
+func recipeOf(model, data string) (name string, k *kind, r recipe, err error) {
+	isTable := strings.HasPrefix(data, csvPrefix)
+	if name = model; name == "" {
+		name = "cnn"
+		if isTable {
+			name = "mlp"
 		}
 	}
-	return nil, recipe{}, usage("there is no model %q: there are %s", model, modelNames())
+	known := false
+	for _, k := range kinds() {
+		r, ok := k.recipes[name]
+		if ok && isTable == (k == &tableKind) {
+			return name, k, r, nil
+		}
+		known = known || ok
+	}
+	if known {
+		return name, nil, r, usage("the model %s is not for tables: mlp is", name)
+	}
+	return name, nil, r, usage("there is no model %q: there are %s", name, modelNames())
 }
 
 // recipeOfFile is the recipe of the model in a file of that metadata.

@@ -15,13 +15,14 @@ type predicting struct {
 	out    io.Writer
 	json   bool
 	invert bool
+	begun  bool // the head of a table has been printed
 }
 
 // predictFile is the model that is asked when no flag says otherwise.
 var predictFile = usualFile("cnn")
 
 func predictCommand(ctx context.Context, args []string, out io.Writer) error {
-	f := newFlags("predict", "[flags] FILE...", "Says what a trained model makes of files: what it sees in pictures, PNG or JPEG, or hears in sounds, WAV. Models of\nFashion-MNIST know light things on dark ground: use -invert for dark ones on light ground.")
+	f := newFlags("predict", "[flags] FILE...", "Says what a trained model makes of files: what it sees in pictures, PNG or JPEG, or hears in sounds, WAV; for\nrows of a table, CSV, it prints a table of predictions. Models of Fashion-MNIST know light things on dark ground: use -invert for dark ones on light ground.")
 	p := predicting{out: out}
 	file := f.String("model-file", predictFile, "the model, a `file` that training has saved")
 	f.BoolVar(&p.invert, "invert", false, "turn light into dark, in pictures")

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"math"
+	"strings"
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/optim"
@@ -30,8 +31,10 @@ Other commands, each with its own -h:
   demo devices    the devices that graphs can run on
   demo summary    the layers of a model
   demo bench      how fast this machine is, and this engine on it`)
-	f.StringVar(&s.model, "model", "cnn", "`model` to train: "+modelNames())
-	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test. For speech: digits, or a folder with\none folder of WAV files for each class")
+	f.StringVar(&s.model, "model", "", "`model` to train: "+modelNames()+" (default: cnn, and for a table mlp)")
+	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test. For speech: digits, or a folder with\none folder of WAV files for each class. A table: csv:FILE, whose first line names the columns")
+	target := f.String("target", "", "the `column` of a table to be learned (default: the last). Text and up to 20 different whole numbers are classes, all\nelse are numbers, also 1.0 and 2.0")
+	skip := f.String("skip", "", "`columns` of a table to leave out, with commas between: names and numbers of rows, say")
 	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model, unless -steps says how long)")
 	f.IntVar(&s.steps, "steps", 0, "batches to train on; with -epochs too, what is over first ends the run")
 	f.IntVar(&s.batch, "batch", 0, "samples in a batch (default: as suits the model)")
@@ -61,12 +64,27 @@ Other commands, each with its own -h:
 	case s.out == "":
 		return s, usage("-out is empty: want a folder")
 	}
-	return s, s.fill()
+	if err := s.fill(); err != nil {
+		return s, err
+	}
+	if s.kind != &tableKind && (*target != "" || *skip != "") {
+		return s, usage("-target and -skip are for tables: want -data csv:FILE")
+	}
+	s.target, s.skip = *target, listed(*skip)
+	return s, nil
+}
+
+// listed splits a list with commas.
+func listed(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
 }
 
 // fill takes from the model's recipe what was left out.
 func (s *settings) fill() error {
-	k, r, err := recipeOf(s.model)
+	name, k, r, err := recipeOf(s.model, s.data)
 	if err != nil {
 		return err
 	}
@@ -88,7 +106,7 @@ func (s *settings) fill() error {
 	if s.schedule != "" {
 		r.schedule = s.schedule
 	}
-	s.kind, s.recipe = k, r
+	s.model, s.kind, s.recipe = name, k, r
 	_, err = s.optimize(1) // an unknown name is told before anything is opened
 	return err
 }

@@ -12,7 +12,7 @@ func summaryCommand(_ context.Context, args []string, out io.Writer) error {
 	if err := parse(f, args, out, false); err != nil {
 		return err
 	}
-	k, r, err := recipeOf(*name)
+	_, k, r, err := recipeOf(*name, "")
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type rows struct {
 // Data is the table's rows, in order, as e sees them; data.Subset picks some. The encoder may come from another table: columns are found by
 // name, classes by text. All columns that are missing or of another kind are told at once; a second file is read with the encoder's Format.
 func (t *Table) Data(e *Encoder) (data.Dataset, error) {
-	if err := e.check(); err != nil {
+	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	d := &rows{Encoder: e, table: t}

@@ -147,8 +147,8 @@ func (e *Encoder) columns() []*Column {
 	return list
 }
 
-// check refuses what cannot have come from Fit or Scan: an encoder may come from a file.
-func (e *Encoder) check() error {
+// Check refuses what cannot have come from Fit or Scan, since an encoder may come from a file. What uses one does so by itself.
+func (e *Encoder) Check() error {
 	if e == nil {
 		return &Error{Err: errors.New("there is no encoder")}
 	}

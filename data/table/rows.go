@@ -23,7 +23,7 @@ type Rows struct {
 
 // Rows reads the header; the file may have any columns beside those of the encoder. Close closes r, if r has a Close.
 func (e *Encoder) Rows(r io.Reader) (*Rows, error) {
-	if err := e.check(); err != nil {
+	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	f := e.Format
