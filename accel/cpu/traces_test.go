@@ -15,28 +15,79 @@ import (
 	"github.com/cortado-ml/cortado/tensor"
 )
 
-// models are the networks of the goldens, layer for layer, so that parameters have PyTorch's names.
-var models = map[string]layers.Module{
-	"mlp": layers.Sequential{layers.Flatten{}, layers.Linear{Out: 128}, layers.ReLU{}, layers.Linear{Out: 10}},
-	"cnn": layers.Sequential{
+// traced is a network of the goldens, layer for layer, so that parameters have PyTorch's names.
+type traced struct {
+	model     layers.Module
+	optimizer func(tr goldens.Trace) optim.Optimizer
+	bound     float64 // of float64
+}
+
+func adam(tr goldens.Trace) optim.Optimizer { return &optim.Adam{LR: tr.Rate} }
+
+// lastStep keeps the last of the steps [n, steps, size].
+func lastStep(_ *layers.Context, x ops.Value) ops.Value { return x.Narrow(1, x.Dim(1)-1, 1).Squeeze(1) }
+
+func reader(rnn layers.Module) layers.Module {
+	return layers.Sequential{layers.Name("rnn", rnn), layers.Func(lastStep), layers.Name("head", layers.Linear{Out: 5})}
+}
+
+var block = layers.TransformerBlock{Heads: 2, Hidden: 32, Activation: layers.GELU{}, PreNorm: true, Causal: true}
+
+var models = map[string]traced{
+	"mlp": {layers.Sequential{layers.Flatten{}, layers.Linear{Out: 128}, layers.ReLU{}, layers.Linear{Out: 10}}, adam, 1e-9},
+	"cnn": {layers.Sequential{
 		layers.Conv2D{Out: 8, Kernel: 3, Padding: 1}, layers.BatchNorm2D{}, layers.ReLU{}, layers.MaxPool2D{Size: 2},
 		layers.Conv2D{Out: 16, Kernel: 3, Padding: 1}, layers.BatchNorm2D{}, layers.ReLU{}, layers.MaxPool2D{Size: 2},
 		layers.Flatten{}, layers.Linear{Out: 10},
-	},
+	}, adam, 1e-9},
+	"resnet": {layers.Sequential{
+		layers.Conv2D{Out: 8, Kernel: 3, Padding: 1, NoBias: true}, layers.BatchNorm2D{}, layers.ReLU{},
+		layers.BasicBlock{Out: 8}, layers.BasicBlock{Out: 16, Stride: 2}, layers.AdaptiveAvgPool2D{Height: 1, Width: 1}, layers.Flatten{}, layers.Linear{Out: 10},
+	}, func(goldens.Trace) optim.Optimizer { return &optim.SGD{LR: 0.005, Momentum: 0.9, WeightDecay: 5e-4} }, 1e-8},
+	"lstm": {reader(layers.LSTM{Hidden: 12, Layers: 2}), func(goldens.Trace) optim.Optimizer { return &optim.Adam{LR: 0.01} }, 1e-8},
+	"gru":  {reader(layers.GRU{Hidden: 12}), func(goldens.Trace) optim.Optimizer { return &optim.Adam{LR: 0.01} }, 1e-8},
+	"gpt": {layers.Sequential{
+		layers.Name("tok", layers.Embedding{Rows: 20, Size: 16}), layers.Name("pos", layers.Positions{Max: 12}),
+		layers.Name("blocks", layers.Sequential{block, block}), layers.Name("norm", layers.LayerNorm{}), layers.Name("head", layers.Linear{Out: 20}),
+	}, func(goldens.Trace) optim.Optimizer { return &optim.AdamW{LR: 0.003, WeightDecay: 0.1} }, 1e-8},
 }
 
-// TestTraces trains from the weights of the goldens and holds every loss against PyTorch's: float64 to 1e-9, float32 no further from the
+// batch is what step k trains on: images, samples or tokens.
+func batch(model string, tr goldens.Trace, k int, dt tensor.DType) (x, y tensor.Tensor) {
+	var values []float64
+	var labels []int64
+	shape := tr.Shape
+	switch {
+	case model == "gpt":
+		tokens, next := tr.Tokens(k)
+		rows := func(t []int64) tensor.Tensor {
+			return tensor.Must(tensor.Must(tensor.From(t)).Reshape(tr.Batch, shape[0]))
+		}
+		return rows(tokens), rows(next)
+	case shape == nil:
+		values, labels = tr.Images(k)
+		shape = []int{1, 28, 28}
+	default:
+		values, labels = tr.Samples(k)
+	}
+	return cast(values, tensor.SpecOf(dt, append([]int{tr.Batch}, shape...)...)), tensor.Must(tensor.From(labels))
+}
+
+// TestTraces trains from the weights of the goldens and holds every loss against PyTorch's: float64 to 1e-9 or 1e-8, float32 no further from the
 // float64 trace than three times PyTorch's own float32. Nothing may run by its reference, and nothing be compiled after the first step.
 func TestTraces(t *testing.T) {
-	for model := range models {
+	levels := cpu.Levels()
+	if testing.Short() {
+		levels = levels[len(levels)-1:]
+	}
+	for model, m := range models {
 		exact := loadTrace(t, model, "f64")
 		theirs := loadTrace(t, model, "f32")
-		bound := 3 * farthest(theirs.Losses, exact.Losses)
-		levels := cpu.Levels()
+		bound := 3 * max(theirs.Distance, farthest(theirs.Losses, exact.Losses))
 		t.Run(model+" f64", func(t *testing.T) {
 			d := farthest(runTrace(t, model, exact, tensor.F64, levels[len(levels)-1]), exact.Losses)
-			if !(d <= 1e-9) {
-				t.Errorf("float64 is %.2g from PyTorch's float64, want 1e-9", d)
+			if !(d <= m.bound) {
+				t.Errorf("float64 is %.2g from PyTorch's float64, want %g", d, m.bound)
 			}
 			t.Logf("float64 is %.2g from PyTorch's", d)
 		})
@@ -96,27 +147,31 @@ func runTrace(t *testing.T, model string, tr goldens.Trace, dt tensor.DType, lev
 		t.Fatal(err)
 	}
 	eng.NoFallback = true
-	net, err := layers.Build(models[model], tensor.SpecOf(dt, tr.Batch, 1, 28, 28), 0, dt)
+	first, _ := batch(model, tr, 0, dt)
+	net, err := layers.Build(models[model].model, first.Spec(), 0, dt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(net.Params()) != len(tr.Parameters) {
 		t.Fatalf("%d parameters, want %d", len(net.Params()), len(tr.Parameters))
 	}
-	for i, v := range net.Params() {
-		p := tr.Parameters[i]
-		if p.Name != v.Name() || tensor.Of(p.Shape...) != v.Spec().Shape {
-			t.Fatalf("parameter %s %v, want %s %v", v.Name(), v.Spec().Shape, p.Name, p.Shape)
+	byName := map[string]goldens.Parameter{}
+	for _, p := range tr.Parameters {
+		byName[p.Name] = p
+	}
+	for _, v := range net.Params() {
+		p := byName[v.Name()]
+		if tensor.Of(p.Shape...) != v.Spec().Shape {
+			t.Fatalf("parameter %s %v, want %v", v.Name(), v.Spec().Shape, p.Shape)
 		}
 		if err := v.Set(ctx, cast(p.Initial(), v.Spec())); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tape, opt := autograd.New(eng), &optim.Adam{LR: tr.Rate}
+	tape, opt := autograd.New(eng), models[model].optimizer(tr)
 	var losses []float64
 	for k := range min(steps(), len(tr.Losses)) {
-		images, labels := tr.Images(k)
-		x, y := cast(images, tensor.SpecOf(dt, tr.Batch, 1, 28, 28)), tensor.Must(tensor.From(labels))
+		x, y := batch(model, tr, k, dt)
 		loss := ops.CrossEntropy(net.Forward(tape, tape.Input("x", x), layers.Train), tape.Input("y", y))
 		opt.Update(tape, loss, net.Params()...)
 		res, err := tape.Step(ctx, loss)

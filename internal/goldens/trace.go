@@ -10,15 +10,17 @@ import (
 type Trace struct {
 	Torch        string // the version of PyTorch
 	Model, DType string
-	Batch        int     // images a step
+	Batch        int     // samples a step
+	Shape        []int   // of a sample; empty for images of 1x28x28
 	Classes      int     // labels are 0 to Classes-1
-	Rate         float64 // Adam's learning rate; its other settings are PyTorch's defaults
+	Rate         float64 // Adam's learning rate, for images of 1x28x28; its other settings are PyTorch's defaults
 	Pattern      Stream  // the classes' patterns: one seed each, counting up
 	Noise        Stream  // the noise over them: one seed a step, counting up
 	Label        Stream  // the labels: one seed a step, counting up
 	Parameters   []Parameter
-	Buffers      []Buffer  // the running statistics at the end
+	Buffers      []Buffer  // the running statistics at the end, for images of 1x28x28
 	Losses       []float64 // one a step, before that step's update
+	Distance     float64   // the farthest loss from float64's of six float32 runs whose batches are shuffled; 0 for images of 1x28x28
 }
 
 // A Stream is a sequence of formula.Fill, or of formula.Labels, which has no scale.
@@ -33,7 +35,7 @@ type Parameter struct {
 	Shape []int
 	Stream
 	Constant     *float64 // the value of every element, instead of the stream, or nil
-	Sum, Squares *float64 // of all elements at the end; nil for a parameter that has no effect on the loss
+	Sum, Squares *float64 // of all elements at the end; nil where nothing is said of it
 }
 
 // A Buffer is a running statistic of a batch-norm.
@@ -42,7 +44,7 @@ type Buffer struct {
 	Values []float64
 }
 
-// Load returns the trace of a model, "mlp" or "cnn", in a type, "f64" or "f32".
+// Load returns the trace of a model, "mlp", "cnn", "resnet", "lstm", "gru" or "gpt", in a type, "f64" or "f32".
 func Load(model, dtype string) (Trace, error) {
 	var t Trace
 	err := read(fmt.Sprintf("%s-%s.json", model, dtype), &t)
@@ -86,4 +88,43 @@ func (t Trace) Images(k int) (x []float64, labels []int64) {
 		}
 	}
 	return x, labels
+}
+
+// Samples returns what step k of a trace with a Shape trains on: Batch samples, noise over the pattern of their class, and their labels.
+func (t Trace) Samples(k int) (x []float64, labels []int64) {
+	labels = make([]int64, t.Batch)
+	formula.Labels(labels, t.Label.Seed+uint64(k), t.Classes)
+	size := 1
+	for _, d := range t.Shape {
+		size *= d
+	}
+	x, pattern := make([]float64, t.Batch*size), make([]float64, size)
+	formula.Fill(x, t.Noise.Seed+uint64(k), t.Noise.Scale)
+	for i, label := range labels {
+		formula.Fill(pattern, t.Pattern.Seed+uint64(label), t.Pattern.Scale)
+		for p, v := range pattern {
+			x[i*size+p] += v
+		}
+	}
+	return x, labels
+}
+
+// Tokens returns what step k of a trace of tokens trains on: Batch sequences of Shape[0] tokens, and for each the token that follows.
+func (t Trace) Tokens(k int) (x, next []int64) {
+	steps := t.Shape[0]
+	ways := make([]int64, t.Batch*(steps+1))
+	formula.Labels(ways, t.Label.Seed+uint64(k), 4)
+	for i := range t.Batch {
+		token := int64(0)
+		for j := range steps + 1 {
+			token = (5*token + ways[i*(steps+1)+j]) % int64(t.Classes)
+			if j < steps {
+				x = append(x, token)
+			}
+			if j > 0 {
+				next = append(next, token)
+			}
+		}
+	}
+	return x, next
 }
