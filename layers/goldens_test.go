@@ -49,11 +49,25 @@ var modules = map[string]layers.Module{
 	"circularpad": layers.Pad2D{Mode: ops.Circular, Left: 1, Right: 2, Top: 3},
 	"lstm":        layers.LSTM{Hidden: 4}, "lstm-nobias": layers.LSTM{Hidden: 3, NoBias: true}, "lstm-deep": layers.LSTM{Hidden: 3, Layers: 2, Bidirectional: true},
 	"gru": layers.GRU{Hidden: 4}, "gru-deep": layers.GRU{Hidden: 3, Layers: 2, Bidirectional: true},
-	"attention": layers.MultiHeadAttention{Heads: 3}, "attention-causal": layers.MultiHeadAttention{Heads: 2, NoBias: true, Causal: true},
+	"lstm-lengths": lengths25(layers.LSTM{Hidden: 3, Layers: 2, Bidirectional: true}), "gru-lengths": lengths25(layers.GRU{Hidden: 3, Bidirectional: true}),
+	"encoder-lengths": lengths25(layers.TransformerBlock{Heads: 3, Hidden: 10}),
+	"attention":       layers.MultiHeadAttention{Heads: 3}, "attention-causal": layers.MultiHeadAttention{Heads: 2, NoBias: true, Causal: true},
 	"encoder":         layers.TransformerBlock{Heads: 3, Hidden: 10},
 	"encoder-prenorm": layers.TransformerBlock{Heads: 3, Hidden: 10, PreNorm: true, Activation: layers.GELU{}, NoBias: true},
 	"encoder-causal":  layers.TransformerBlock{Heads: 3, Hidden: 10, PreNorm: true, Causal: true},
 	"basicblock":      layers.BasicBlock{Out: 4}, "basicblock-stride": layers.BasicBlock{Out: 3, Stride: 2},
+}
+
+// lengths25 is m on two sequences, of which the first ends after two steps and the second after five.
+func lengths25(m layers.Module) layers.Module {
+	return layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+		number := func(n float64) ops.Value { return ops.Full(c.Tape.Recorder(), tensor.Spec{DType: tensor.I64}, n) }
+		c.Lengths = ops.Iota(c.Tape.Recorder(), tensor.SpecOf(tensor.I64, 2), 0).Mul(number(3)).Add(number(2))
+		if x.Dim(0) == 0 {
+			c.Lengths = c.Lengths.Narrow(0, 0, 0)
+		}
+		return m.Forward(c, x)
+	})
 }
 
 // golden reads a file of testdata/goldens.

@@ -48,6 +48,21 @@ class Causal(nn.Module):
         return self.m(x, src_mask=nn.Transformer.generate_square_subsequent_mask(x.shape[1], dtype=x.dtype))
 
 
+class Padded(nn.Module):
+    """A module on two sequences, of which the first ends after two steps."""
+
+    def __init__(self, m):
+        super().__init__()
+        self.m = m
+
+    def forward(self, x):
+        lengths, steps = torch.tensor([2, 5]), x.shape[1]
+        if isinstance(self.m, nn.TransformerEncoderLayer):
+            return self.m(x, src_key_padding_mask=torch.arange(steps) >= lengths[:, None])
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.m(packed)[0], batch_first=True, total_length=steps)[0]
+
+
 def encoder(**options):
     return nn.TransformerEncoderLayer(6, 3, 10, dropout=0.0, batch_first=True, **options)
 
@@ -87,6 +102,8 @@ CASES = {
     "lstm": (First(nn.LSTM(6, 4, batch_first=True)), steps), "lstm-nobias": (First(nn.LSTM(6, 3, bias=False, batch_first=True)), steps),
     "lstm-deep": (First(nn.LSTM(6, 3, 2, batch_first=True, bidirectional=True)), steps),
     "gru": (First(nn.GRU(6, 4, batch_first=True)), steps), "gru-deep": (First(nn.GRU(6, 3, 2, batch_first=True, bidirectional=True)), steps),
+    "lstm-lengths": (Padded(nn.LSTM(6, 3, 2, batch_first=True, bidirectional=True)), steps),
+    "gru-lengths": (Padded(nn.GRU(6, 3, batch_first=True, bidirectional=True)), steps), "encoder-lengths": (Padded(encoder()), steps),
     "attention": (First(nn.MultiheadAttention(6, 3, batch_first=True)), steps),
     "attention-causal": (First(nn.MultiheadAttention(6, 2, batch_first=True, bias=False), causal=True), steps),
     "encoder": (encoder(), steps), "encoder-prenorm": (encoder(norm_first=True, activation="gelu", bias=False), steps), "encoder-causal": (Causal(encoder(norm_first=True)), steps),
