@@ -50,6 +50,9 @@ func position(i int, s tensor.Shape) []int {
 // numbers, so that no error of one output hides another's. It must record the same each time. It may ask t for gradients itself, which
 // checks gradients of gradients. Each element costs two runs: small shapes are enough.
 func CheckGrad(ctx context.Context, run Runner, f func(t *Tape, in []ops.Value) ops.Value, in []tensor.Tensor, opts CheckOptions) error {
+	if f == nil {
+		return fmt.Errorf("autograd: gradient check: %w: there is no function to check", ops.ErrMisuse)
+	}
 	if err := newCheck(run, f, in, opts).all(ctx); err != nil {
 		return fmt.Errorf("autograd: gradient check: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -89,6 +90,7 @@ var errNoResult = errors.New("autograd: the zero Result")
 
 // hold keeps the slot while it is read: a Release by another goroutine takes effect afterwards. The caller puts it back if err is nil.
 func (r Result) hold(ctx context.Context) error {
+	ctx = background.Or(ctx)
 	if r.s == nil {
 		return errNoResult
 	}
@@ -137,7 +139,7 @@ func (r Result) Tensor(ctx context.Context, i int) (tensor.Tensor, error) {
 		return tensor.Tensor{}, err
 	}
 	x := tensor.New(b.Spec())
-	return x, b.Download(ctx, x)
+	return x, b.Download(background.Or(ctx), x)
 }
 
 // Float reads result i, which has one element, without allocating; one goroutine at a time.
@@ -156,7 +158,7 @@ func (r Result) Float(ctx context.Context, i int) (float64, error) {
 	if r.s.num.Spec() != b.Spec() {
 		r.s.num = tensor.New(b.Spec())
 	}
-	if err := b.Download(ctx, r.s.num); err != nil {
+	if err := b.Download(background.Or(ctx), r.s.num); err != nil {
 		return 0, err
 	}
 	return r.s.num.At(0), nil

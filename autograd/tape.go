@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -46,7 +47,9 @@ func Seed(seed int64) Option { return func(t *Tape) { t.rng.SetInt(0, seed) } }
 func New(run Runner, opts ...Option) *Tape {
 	t := &Tape{r: ops.NewRecorder(), run: run, rng: tensor.New(ops.RNGSpec)}
 	for _, o := range opts {
-		o(t)
+		if o != nil {
+			o(t)
+		}
 	}
 	return t
 }
@@ -171,6 +174,7 @@ func (t *Tape) execute(ctx context.Context, step bool, vs []ops.Value) (*slot, e
 
 // Eval computes vs: no assignment, no watch, no step advance. The recording goes on, so a Step may follow.
 func (t *Tape) Eval(ctx context.Context, vs ...ops.Value) ([]tensor.Tensor, error) {
+	ctx = background.Or(ctx)
 	s, err := t.execute(ctx, false, vs)
 	if err != nil {
 		return nil, err
@@ -196,6 +200,7 @@ func (t *Tape) Step(ctx context.Context, vs ...ops.Value) (Result, error) {
 	if t.watching {
 		return Result{}, fmt.Errorf("autograd: step %d: %w: a Step within a function that watches the step before", t.step, ops.ErrMisuse)
 	}
+	ctx = background.Or(ctx)
 	defer t.Discard()
 	if err := t.settle(ctx, t.turn); err != nil {
 		return Result{}, err
@@ -263,6 +268,7 @@ func (t *Tape) settle(ctx context.Context, i int) error {
 
 // Wait settles all steps and returns the first error that nobody has seen.
 func (t *Tape) Wait(ctx context.Context) (err error) {
+	ctx = background.Or(ctx)
 	for i := range RunAhead {
 		if e := t.settle(ctx, (t.turn+i)%RunAhead); err == nil {
 			err = e

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -90,6 +91,7 @@ const buffersEach = 2
 
 // run starts the workers, hands their batches to yield in order, and ends them.
 func (p *prefetch) run(ctx context.Context, yield func(Batch, error) bool) {
+	ctx = background.Or(ctx)
 	inner, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

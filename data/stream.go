@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -85,6 +86,7 @@ type streamed struct {
 
 // run starts the goroutine that reads, hands its batches to yield, and ends it.
 func (r *streaming) run(ctx context.Context, yield func(Batch, error) bool) {
+	ctx = background.Or(ctx)
 	inner, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

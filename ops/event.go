@@ -3,6 +3,8 @@ package ops
 import (
 	"context"
 	"sync"
+
+	"github.com/cortado-ml/cortado/internal/background"
 )
 
 // Event is the end of one run. It is reusable, so that a steady step allocates none: only a Wait that must block makes a waiter, which
@@ -59,7 +61,7 @@ func (e *Event) Wait(ctx context.Context) error {
 	select {
 	case <-w.done:
 		return w.err
-	case <-ctx.Done():
+	case <-background.Or(ctx).Done():
 		return context.Cause(ctx)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -83,7 +84,7 @@ func (v *Variable) Value(ctx context.Context) (tensor.Tensor, error) {
 		return v.p.host.Clone(), nil
 	}
 	t := tensor.New(v.spec)
-	if err := v.p.home.Download(ctx, t); err != nil {
+	if err := v.p.home.Download(background.Or(ctx), t); err != nil {
 		return tensor.Tensor{}, fmt.Errorf("ops: variable %s: %w", v.name, err)
 	}
 	return t, nil
@@ -91,6 +92,9 @@ func (v *Variable) Value(ctx context.Context) (tensor.Tensor, error) {
 
 // Set writes the variable from the host and heals a lost one.
 func (v *Variable) Set(ctx context.Context, x tensor.Tensor) error {
+	if err := v.made(); err != nil {
+		return err
+	}
 	if x.Spec() != v.spec {
 		return fmt.Errorf("ops: variable %s: %w", v.name, &tensor.ShapeError{Msg: fmt.Sprintf("it is %v and cannot hold the value", v.spec), In: []tensor.Spec{x.Spec()}})
 	}
@@ -110,7 +114,20 @@ func (v *Variable) Set(ctx context.Context, x tensor.Tensor) error {
 func (v *Variable) ID() uint64 { return v.id }
 
 // Lock takes the variable for a step, which may hold it for long: waiting obeys ctx. The methods below are called under it.
-func (v *Variable) Lock(ctx context.Context) error { return Acquire(ctx, v.lock) }
+func (v *Variable) Lock(ctx context.Context) error {
+	if err := v.made(); err != nil {
+		return err
+	}
+	return Acquire(ctx, v.lock)
+}
+
+// made refuses nil and the zero Variable, whose lock nobody can take.
+func (v *Variable) made() error {
+	if v == nil || v.lock == nil {
+		return fmt.Errorf("ops: %w: a variable that NewVariable has not made", ErrMisuse)
+	}
+	return nil
+}
 
 // Unlock ends Lock.
 func (v *Variable) Unlock() { <-v.lock }
@@ -125,7 +142,7 @@ func Acquire(ctx context.Context, lock chan struct{}) error {
 	select {
 	case lock <- struct{}{}:
 		return nil
-	case <-ctx.Done():
+	case <-background.Or(ctx).Done():
 		return context.Cause(ctx)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -128,6 +129,7 @@ func (o *EMA) With(ctx context.Context, f func() error) (err error) {
 	if o.updates == nil || read(o.updates.count) == 0 { // no averages yet: the parameters are their own
 		return f()
 	}
+	ctx = background.Or(ctx)
 	own := make([]tensor.Tensor, 0, len(o.params))
 	defer func() {
 		for i, x := range own {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -192,6 +193,7 @@ func (e *Engine) Close() error {
 // Run runs g once; it satisfies autograd.Runner. With one piece it returns when the work is enqueued, and a later error is in res.Done;
 // with several it returns when all is over. On an error no variable has changed, unless the error is ops.ErrStateLost.
 func (e *Engine) Run(ctx context.Context, g *ops.Graph, feeds []tensor.Tensor, rng tensor.Tensor, res *ops.Results) error {
+	ctx = background.Or(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

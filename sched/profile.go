@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 )
 
@@ -36,6 +37,7 @@ func (e *Engine) Profile(ctx context.Context, run func(context.Context) error) (
 	if run == nil {
 		return nil, errors.New("sched: there is nothing to profile")
 	}
+	ctx = background.Or(ctx)
 	if err := run(ctx); err != nil {
 		return nil, err
 	}

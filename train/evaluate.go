@@ -7,6 +7,7 @@ import (
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/sched"
@@ -32,7 +33,7 @@ func EvaluateBatches(ctx context.Context, eng *sched.Engine, net *layers.Net, ba
 	if err := checkMetrics(metrics); err != nil {
 		return nil, err
 	}
-	return evaluation{autograd.New(eng), net, batches, 0, append([]Metric{Mean(lossName, loss)}, metrics...)}.run(orBackground(ctx))
+	return evaluation{autograd.New(eng), net, batches, 0, append([]Metric{Mean(lossName, loss)}, metrics...)}.run(background.Or(ctx))
 }
 
 // evaluation is one of Evaluate.

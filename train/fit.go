@@ -7,6 +7,7 @@ import (
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
@@ -44,7 +45,7 @@ func FitBatches(ctx context.Context, c Config, batches data.Batches) (*Report, e
 }
 
 func fit(ctx context.Context, c *Config, batches data.Batches) (*Report, error) {
-	ctx = orBackground(ctx)
+	ctx = background.Or(ctx)
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -76,14 +77,6 @@ func fit(ctx context.Context, c *Config, batches data.Batches) (*Report, error) 
 		err = errors.Join(err, e)
 	}
 	return &r.report, err
-}
-
-// orBackground is ctx, or context.Background where that is nil.
-func orBackground(ctx context.Context) context.Context {
-	if ctx == nil {
-		return context.Background()
-	}
-	return ctx
 }
 
 // run is a run of Fit under way.

@@ -64,7 +64,9 @@ func Hostile(id string, opts ...Option) *Device { return open(id, true, opts) }
 func open(id string, hostile bool, opts []Option) *Device {
 	d := &Device{id: id, hostile: hostile, queue: newQueue(!hostile)}
 	for _, o := range opts {
-		o(d)
+		if o != nil {
+			o(d)
+		}
 	}
 	return d
 }

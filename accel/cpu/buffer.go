@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -107,7 +108,7 @@ func (b *buffer) Free() {
 
 // Upload copies t.
 func (d *Device) Upload(ctx context.Context, t tensor.Tensor) (accel.Buffer, error) {
-	if ctx.Err() != nil {
+	if background.Or(ctx).Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if t.IsNone() {

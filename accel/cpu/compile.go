@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cortado-ml/cortado/accel"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -43,7 +44,7 @@ func (d *Device) Supports(n *accel.Node) error {
 
 // Compile makes a program.
 func (d *Device) Compile(ctx context.Context, g *accel.Graph) (accel.Program, error) {
-	if ctx.Err() != nil {
+	if background.Or(ctx).Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	d.mu.Lock()

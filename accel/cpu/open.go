@@ -83,6 +83,9 @@ func Open(opts ...Option) (*Device, error) {
 	}
 	c := config{threads: threads, level: best}
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(&c); err != nil {
 			return nil, err
 		}

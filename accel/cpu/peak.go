@@ -7,6 +7,7 @@ import (
 
 	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/limit"
+	"github.com/cortado-ml/cortado/internal/background"
 )
 
 // Peak is what a machine can do at best, with all workers of a device at its level.
@@ -24,7 +25,7 @@ func (d *Device) Peak(ctx context.Context, t time.Duration) (Peak, error) {
 	if d.closed {
 		return Peak{}, fmt.Errorf("cpu: %s: %w", d.id, accel.ErrClosed)
 	}
-	r, err := limit.Measure(ctx, d.pool, d.level, t)
+	r, err := limit.Measure(background.Or(ctx), d.pool, d.level, t)
 	if err != nil {
 		return Peak{}, fmt.Errorf("cpu: %s: measuring: %w", d.id, err)
 	}

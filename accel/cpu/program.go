@@ -10,6 +10,7 @@ import (
 
 	"github.com/cortado-ml/cortado/accel"
 	"github.com/cortado-ml/cortado/accel/cpu/internal/work"
+	"github.com/cortado-ml/cortado/internal/background"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -85,6 +86,7 @@ func (p *program) Close() error {
 
 // Run computes the outputs before it returns.
 func (p *program) Run(ctx context.Context, in []accel.Arg, out []accel.Buffer, done *ops.Event) error {
+	ctx = background.Or(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
