@@ -28,8 +28,9 @@ type Layout struct {
 
 // BatchShape is the specs that some batches share, and how many there are in an epoch.
 type BatchShape struct {
-	X, Y  tensor.Spec // [n, …]; Y is the zero Spec where there are no targets
-	Count int
+	X, Y    tensor.Spec // [n, …]; Y is the zero Spec where there are no targets
+	Lengths tensor.Spec // of Batch.Lengths
+	Count   int
 }
 
 // Len is the number of batches in an epoch, 0 if that is not known.
@@ -46,7 +47,11 @@ func (l *Layout) add(d Dataset, n, count int) {
 		return
 	}
 	x, y := d.Specs()
-	l.Shapes = append(l.Shapes, BatchShape{batchSpec(x, n), batchSpec(y, n), count})
+	s := BatchShape{X: batchSpec(x, n), Y: batchSpec(y, n), Count: count}
+	if _, padded := d.(long); padded {
+		s.Lengths = tensor.SpecOf(tensor.I64, n)
+	}
+	l.Shapes = append(l.Shapes, s)
 }
 
 // addAll counts the batches that samples are cut into.

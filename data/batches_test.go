@@ -51,7 +51,12 @@ func TestLayout(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got[BatchShape{X: batch.X.Spec(), Y: batch.Y.Spec()}]++
+				got[BatchShape{X: batch.X.Spec(), Y: batch.Y.Spec(), Lengths: batch.Lengths.Spec()}]++
+				for k, i := range batch.Index {
+					if _, padded := b.(Buckets); padded && batch.Lengths.Int(k) != int64(words.Length(i)) || !padded && !batch.Lengths.IsNone() {
+						t.Errorf("sample %d has the length %v, want %d", i, batch.Lengths, words.Length(i))
+					}
+				}
 				n++
 			}
 			if d := cmp.Diff(want, got, cmp.AllowUnexported(tensor.Spec{}, tensor.Shape{})); d != "" || n != l.Len() {

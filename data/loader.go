@@ -31,7 +31,10 @@ type Position struct {
 type Batch struct {
 	X, Y  tensor.Tensor // [n, …]; their memory is used again when the loop asks for the next batch: Clone what is to be kept
 	Index []int         // the numbers of the samples in the data set; not to be changed
-	Next  Position      // where the next batch begins; after the last of an epoch, the start of the next epoch
+	// Lengths are those of the samples, i64 [n], where samples of different lengths have been filled up: in batches of Buckets, and of a Loader whose
+	// data set has a method Length, as Pad's has. None elsewhere. It too is used again.
+	Lengths tensor.Tensor
+	Next    Position // where the next batch begins; after the last of an epoch, the start of the next epoch
 }
 
 // SampleError is an error of one sample.
@@ -136,12 +139,15 @@ func cut(set Dataset, order []int, n int, dropLast bool, from Position) []planne
 	fullX, fullY := batchSpec(x, n), batchSpec(y, n)
 	for lo, hi := from.Sample, 0; lo < len(order); lo = hi {
 		hi = lo + min(n, len(order)-lo) // no n is too large
-		b := planned{set, order[lo:hi:hi], fullX, fullY, Position{from.Epoch, hi}}
+		b := planned{set: set, index: order[lo:hi:hi], x: fullX, y: fullY, next: Position{from.Epoch, hi}}
 		if hi-lo < n {
 			if dropLast {
 				break
 			}
 			b.x, b.y = batchSpec(x, hi-lo), batchSpec(y, hi-lo)
+		}
+		if _, padded := set.(long); padded {
+			b.lengths = tensor.SpecOf(tensor.I64, hi-lo)
 		}
 		batches = append(batches, b)
 	}

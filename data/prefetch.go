@@ -20,6 +20,7 @@ type prefetch struct {
 	epoch     int
 	transform Transform
 	x, y      tensor.Spec // room for the largest batch: [elements]
+	lengths   tensor.Spec
 }
 
 // planned is a batch that is to come: samples of a data set, the Specs they have together, and what follows.
@@ -28,13 +29,15 @@ type planned struct {
 	index []int
 	x, y  tensor.Spec
 	next  Position
+
+	lengths tensor.Spec // the zero Spec if nobody knows any
 }
 
 // newPrefetch shares the batches among the workers, 0 for the usual number.
 func newPrefetch(l Loader, epoch int, batches []planned) *prefetch {
 	p := &prefetch{batches: batches, seed: l.Seed, epoch: epoch, transform: l.Transform, workers: l.Workers}
 	for _, b := range batches {
-		p.x, p.y = larger(p.x, b.x), larger(p.y, b.y)
+		p.x, p.y, p.lengths = larger(p.x, b.x), larger(p.y, b.y), larger(p.lengths, b.lengths)
 	}
 	if p.workers == 0 {
 		p.workers = max(1, min(8, runtime.GOMAXPROCS(0)/2))
@@ -59,7 +62,7 @@ type worker struct {
 }
 
 // buffer is memory of the largest batch.
-type buffer struct{ x, y room }
+type buffer struct{ x, y, lengths room }
 
 // room is memory, and the arrays that have been made of it.
 type room struct {
@@ -100,7 +103,7 @@ func (p *prefetch) run(ctx context.Context, yield func(Batch, error) bool) {
 	for i := range workers {
 		w := worker{make(chan buffer, buffersEach), make(chan prepared, buffersEach)}
 		for range buffersEach {
-			w.free <- buffer{newRoom(p.x), newRoom(p.y)}
+			w.free <- buffer{newRoom(p.x), newRoom(p.y), newRoom(p.lengths)}
 		}
 		workers[i] = w
 		running.Go(func() { p.work(inner, w, i) })
@@ -147,7 +150,7 @@ func (p *prefetch) work(ctx context.Context, w worker, number int) {
 
 // fill prepares a batch in b. When ctx is done it returns early, with whatever: nobody will look.
 func (p *prefetch) fill(ctx context.Context, b buffer, plan planned, s *source, random *rand.Rand) (Batch, error) {
-	batch := Batch{X: b.x.as(plan.x), Y: b.y.as(plan.y), Index: plan.index, Next: plan.next}
+	batch := Batch{X: b.x.as(plan.x), Y: b.y.as(plan.y), Lengths: b.lengths.as(plan.lengths), Index: plan.index, Next: plan.next}
 	for row, i := range plan.index {
 		if ctx.Err() != nil {
 			return batch, nil
@@ -155,6 +158,9 @@ func (p *prefetch) fill(ctx context.Context, b buffer, plan planned, s *source, 
 		s.stream, s.drawn = sampleStream+uint64(i), 0
 		if err := p.sample(plan.set, i, batch.X.Row(row), batch.Y.Row(row), random); err != nil {
 			return batch, &SampleError{i, err}
+		}
+		if s, ok := plan.set.(long); ok {
+			batch.Lengths.SetInt(row, int64(s.Length(i)))
 		}
 	}
 	return batch, nil

@@ -10,7 +10,7 @@ import (
 type Sequences interface {
 	// Len is the number of samples.
 	Len() int
-	// Length is how long sample i is, 0 or more. A model that has to know gets it as an input of its own.
+	// Length is how long sample i is, 0 or more. A batch of samples that are filled up says it, as Batch.Lengths.
 	Length(i int) int
 	// Specs describe a sample of a length: the first axis of x, and of y if that goes along with x, is as long.
 	Specs(length int) (x, y tensor.Spec)
@@ -130,6 +130,9 @@ func newPadded(s Sequences, length int, p Padding) (*padded, error) {
 	}
 	return d, nil
 }
+
+// long is a data set that knows how long its samples were before they were filled up.
+type long interface{ Length(i int) int }
 
 func (d *padded) Specs() (x, y tensor.Spec) { return d.x, d.y }
 

@@ -52,6 +52,12 @@ func (n *Net) Forward(t *autograd.Tape, x ops.Value, mode Mode) ops.Value {
 	return n.forward(t, x, mode, piece{})
 }
 
+// ForwardPadded is Forward for sequences that are padded behind their lengths, i64 or i32 [n]: Context.Lengths for all modules. None means that
+// nothing is padded.
+func (n *Net) ForwardPadded(t *autograd.Tape, x, lengths ops.Value, mode Mode) ops.Value {
+	return n.forward(t, x, mode, piece{lengths: lengths})
+}
+
 func (n *Net) forward(t *autograd.Tape, x ops.Value, mode Mode, p piece) ops.Value {
 	if n.root == nil {
 		return t.Recorder().Fail(fmt.Errorf("layers: %w: the net was not built: use Build", ops.ErrMisuse))

@@ -3,6 +3,8 @@ package train
 import (
 	"slices"
 
+	"github.com/cortado-ml/cortado/autograd"
+	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
@@ -31,8 +33,9 @@ func newAccumulator(params []*ops.Variable) *accumulator {
 }
 
 // record records a batch: the first of a step, the last, one between, or one that is a step by itself.
-func (r *run) record(x, y ops.Value, first, last bool) mean {
-	m := partsOf(r.Loss(r.net.Forward(r.tape, x, layers.Train), y), x.Dim(0))
+func (r *run) record(b data.Batch, first, last bool) mean {
+	predicted, y := forward(r.tape, r.net, b, layers.Train)
+	m := partsOf(r.Loss(predicted, y), y.Dim(0))
 	params := r.net.Params()
 	if first && last {
 		r.Optimizer.Update(r.tape, m.value, params...)
@@ -70,4 +73,14 @@ func (r *run) record(x, y ops.Value, first, last bool) mean {
 		r.Optimizer.Apply(r.tape, params, all)
 	})
 	return m
+}
+
+// forward records the forward pass over a batch.
+func forward(tape *autograd.Tape, net *layers.Net, b data.Batch, mode layers.Mode) (predicted, y ops.Value) {
+	x, y := tape.Input("x", b.X, autograd.BatchAxis(0)), tape.Input("y", b.Y, autograd.BatchAxis(0))
+	var lengths ops.Value
+	if !b.Lengths.IsNone() {
+		lengths = tape.Input("lengths", b.Lengths, autograd.BatchAxis(0))
+	}
+	return net.ForwardPadded(tape, x, lengths, mode), y
 }

@@ -14,7 +14,8 @@
 //
 // A [Loss] over padded batches sees by the targets what is padding: data.Padding fills them with a label that it ignores, and it says by [MeanOf] how
 // many labels have counted, as [CrossEntropy] does. Epochs, accumulated gradients and validation then weigh batches by what counts in them. A
-// batch of which nothing counts has no gradient and no weight.
+// batch of which nothing counts has no gradient and no weight. The layers see by layers.Context.Lengths, which is data.Batch.Lengths, where the samples
+// of such a batch end.
 //
 // # Accumulation
 //

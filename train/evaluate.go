@@ -118,8 +118,8 @@ func (e evaluation) add(ctx context.Context, b data.Batch, sums [][]float64) err
 
 // record records the sums of a batch.
 func (e evaluation) record(b data.Batch) ([]ops.Value, error) {
-	x, y := e.tape.Input("x", b.X, autograd.BatchAxis(0)), e.tape.Input("y", b.Y, autograd.BatchAxis(0))
-	return recordSums(e.tape, e.net.Forward(e.tape, x, layers.Eval), y, e.metrics)
+	predicted, y := forward(e.tape, e.net, b, layers.Eval)
+	return recordSums(e.tape, predicted, y, e.metrics)
 }
 
 // recordSums records the sums of all metrics. An error names the metric.

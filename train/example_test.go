@@ -76,3 +76,55 @@ func learn() error {
 	fmt.Printf("%d steps; at the end above 95 %%: %v\n", report.Steps, report.Validation["accuracy"] > 0.95)
 	return nil
 }
+
+// Sequences of different lengths are padded in buckets; their labels are padded with one that the loss and the metrics ignore.
+func ExampleFitBatches() {
+	if err := learnSequences(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// 135 steps; accuracy above 90 %: true; perplexity below 1.5: true
+}
+
+func learnSequences() error {
+	const ignored = -100
+	random := rand.New(rand.NewPCG(1, 0))
+	var x, y []tensor.Tensor
+	for i := range 120 { // each number's label is whether it is above 0.5
+		numbers, labels := tensor.New(tensor.SpecOf(tensor.F32, 2+i%7, 1)), tensor.New(tensor.SpecOf(tensor.I64, 2+i%7))
+		for k := range labels.Len() {
+			numbers.Set(k, random.Float64())
+			if numbers.At(k) > 0.5 {
+				labels.SetInt(k, 1)
+			}
+		}
+		x, y = append(x, numbers), append(y, labels)
+	}
+	set, err := data.Ragged(x, y)
+	if err != nil {
+		return err
+	}
+	dev, err := cpu.Open()
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	eng, err := sched.New(dev)
+	if err != nil {
+		return err
+	}
+	buckets := data.Buckets{Data: set, Bounds: []int{4, 8}, Padding: data.Padding{Y: ignored}, Batch: 16, Shuffle: true}
+	loss := train.CrossEntropy(ops.ClassLoss{Ignore: true, Ignored: ignored})
+	report, err := train.FitBatches(context.Background(), train.Config{
+		Engine: eng,
+		Model:  layers.Sequential{layers.Linear{Out: 8}, layers.ReLU{}, layers.Linear{Out: 2}},
+		Loss:   loss, Optimizer: &optim.Adam{LR: 0.03}, Epochs: 15, Seed: 1,
+		ValidationBatches: buckets, Metrics: []train.Metric{train.Accuracy(ignored), train.Perplexity(loss)},
+		EarlyStopping: &train.EarlyStopping{Patience: 10},
+	}, buckets)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d steps; accuracy above 90 %%: %v; perplexity below 1.5: %v\n", report.Steps, report.Validation["accuracy"] > 0.9, report.Validation["perplexity"] < 1.5)
+	return nil
+}

@@ -171,7 +171,11 @@ func (r *run) rehearse(mode layers.Mode, shapes []data.BatchShape, metrics []Met
 	for _, s := range shapes {
 		tape := autograd.New(nil)
 		zeros := func(s tensor.Spec) ops.Value { return ops.Zeros(tape.Recorder(), s) }
-		predicted := r.net.Forward(tape, zeros(s.X), mode)
+		var lengths ops.Value
+		if s.Lengths != (tensor.Spec{}) {
+			lengths = zeros(s.Lengths)
+		}
+		predicted := r.net.ForwardPadded(tape, zeros(s.X), lengths, mode)
 		if err := tape.Err(); err != nil {
 			return fmt.Errorf("train: a batch of %d samples: %w", s.X.Shape.Dim(0), err)
 		}

@@ -412,3 +412,49 @@ func TestIgnoredBatch(t *testing.T) {
 		t.Errorf("the mean of nothing is %v, in validation %v", r.report.Loss, r.report.Validation)
 	}
 }
+
+// TestLengths: what samples are padded with changes nothing where the model heeds their lengths, in training and in validation, in Buckets and in a
+// Loader of data.Pad.
+func TestLengths(t *testing.T) {
+	meanOfSteps := layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+		if c.Lengths.IsNone() { // while the net is built
+			return x.Mean(1)
+		}
+		step := ops.Iota(x.Recorder(), tensor.SpecOf(tensor.I64, x.Dim(1)), 0)
+		inside := step.Less(c.Lengths.Unsqueeze(1)).Unsqueeze(2)
+		return ops.Where(inside, x, ops.Zeros(x.Recorder(), tensor.SpecOf(tensor.F32))).Sum(1)
+	})
+	var xs, ys []tensor.Tensor
+	for i := range 20 {
+		xs = append(xs, tensor.Full(tensor.SpecOf(tensor.F32, 1+i%5, 2), float64(i)/10))
+		ys = append(ys, tensor.Scalar(int64(i%2)))
+	}
+	set, err := data.Ragged(xs, ys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []map[int]uint64
+	for _, fill := range []float64{0, 7} {
+		padded, err := data.Pad(set, 6, data.Padding{X: fill})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range []data.Batches{
+			data.Buckets{Data: set, Bounds: []int{2, 5}, Padding: data.Padding{X: fill}, Batch: 3, Shuffle: true},
+			data.Loader{Data: padded, Batch: 3, Shuffle: true},
+		} {
+			c := config(t)
+			c.Model, c.Transform, c.Validation, c.ValidationBatches = layers.Sequential{meanOfSteps, layers.Linear{Out: 2}}, nil, nil, b
+			r := watched(c, nil, func(c train.Config) (*train.Report, error) { return train.FitBatches(t.Context(), c, b) })
+			if r.err != nil {
+				t.Fatal(r.err)
+			}
+			r.losses[-1] = math.Float64bits(r.report.Validation["loss"])
+			if fill == 0 {
+				want = append(want, r.losses)
+			} else if d := cmp.Diff(want[i], r.losses); d != "" {
+				t.Errorf("%T: the padding changes the losses: %s", b, d)
+			}
+		}
+	}
+}

@@ -119,8 +119,7 @@ func (w *window) mean() float64 {
 func (r *run) batch(ctx context.Context, w *window, b data.Batch, last bool) error {
 	step := r.report.Steps + 1
 	fail := func(err error) error { return fmt.Errorf("train: step %d: %w", step, err) }
-	x, y := r.tape.Input("x", b.X, autograd.BatchAxis(0)), r.tape.Input("y", b.Y, autograd.BatchAxis(0))
-	m := r.record(x, y, w.batches == 0, last)
+	m := r.record(b, w.batches == 0, last)
 	if r.DetectAnomaly {
 		if err := r.inspect(ctx, m.value); err != nil {
 			r.tape.Discard()

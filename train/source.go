@@ -33,7 +33,7 @@ func (s *source) layout(ctx context.Context) (data.Layout, error) {
 		return l, fmt.Errorf("train: the training data have no targets")
 	}
 	s.first = first
-	l.Shapes = []data.BatchShape{{X: first.X.Spec(), Y: first.Y.Spec()}}
+	l.Shapes = []data.BatchShape{{X: first.X.Spec(), Y: first.Y.Spec(), Lengths: first.Lengths.Spec()}}
 	return l, nil
 }
 
