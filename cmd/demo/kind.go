@@ -29,7 +29,7 @@ type kind struct {
 }
 
 // kinds are all of them. A model of a name that several have is that of the first, unless -data says otherwise.
-func kinds() []*kind { return []*kind{&imageKind, &soundKind, &tableKind} }
+func kinds() []*kind { return []*kind{&imageKind, &textKind, &soundKind, &tableKind} }
 
 // task is what a model is for, as far as the model's file has to know it: the classes of images and their size, say, but no images.
 type task interface {
@@ -88,6 +88,12 @@ type recipe struct {
 	optimizer string
 	schedule  string
 	transform data.Transform
+	warmup    int // steps until a cosine has reached the rate
+
+	// Of models of text:
+	tokens int // kinds of tokens
+	window int // tokens that the model sees
+	passes int // windows that each token is in, in an epoch
 
 	// Of models of tables:
 	target string   // the column to be learned; empty means the last

@@ -1,8 +1,9 @@
-// Command demo trains a real model on real images that it brings along, and shows what it has learned.
+// Command demo trains real models on real data that it brings along, and shows what they have learned.
 //
 //	go run ./cmd/demo                       train the default network, a small CNN on Fashion-MNIST
 //	go run ./cmd/demo -model mlp            another model
-//	go run ./cmd/demo predict IMAGE...      what the trained model sees in pictures
+//	go run ./cmd/demo predict FILE...       what the trained model makes of pictures and their like
+//	go run ./cmd/demo generate -prompt T    what the trained model writes
 //	go run ./cmd/demo devices               the devices that graphs can run on
 //	go run ./cmd/demo summary               the layers of a model
 //	go run ./cmd/demo bench -workload W     how fast this machine is, and this engine on it
@@ -58,7 +59,7 @@ type command struct {
 }
 
 // commands are all of them; the one without a name trains.
-var commands = []command{{"", trainCommand}, {"predict", predictCommand}, {"devices", devicesCommand}, {"summary", summaryCommand}, {"bench", benchCommand}}
+var commands = []command{{"", trainCommand}, {"predict", predictCommand}, {"generate", generateCommand}, {"devices", devicesCommand}, {"summary", summaryCommand}, {"bench", benchCommand}}
 
 // run is the program. It returns the exit status.
 func run(ctx context.Context, args []string, out *output, errOut io.Writer) int {
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, out *output, errOut io.Writer) int 
 	if name == "help" {
 		name, rest = strings.Join(rest, " "), []string{"-h"}
 	}
-	err := usage("there is no command %q: there are predict, devices, summary and bench, and without a word it trains", name)
+	err := usage("there is no command %q: there are predict, generate, devices, summary and bench, and without a word it trains", name)
 	for _, c := range commands {
 		if c.name == name {
 			err = c.run(ctx, rest, out)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/data/fashion"
+	"github.com/cortado-ml/cortado/data/opticks"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -198,6 +199,36 @@ func idx(t testing.TB) string {
 		writeGzip(t, filepath.Join(folder, part.name+"-labels-idx1-ubyte.gz"), []uint32{0x801, n}, labels[part.lo:part.hi])
 	}
 	return folder
+}
+
+// smallData makes data of each kind that are quickly read, and the batch that cuts their training part into a few batches, of which the last is short.
+var smallData = map[string]struct {
+	make  func(t testing.TB) string
+	batch string
+}{
+	"image": {idx, "16"},
+	"text":  {smallText, "4"},
+}
+
+// eachModel runs f for every model of the demo, with flags that train it on small data.
+func eachModel(t *testing.T, f func(t *testing.T, model string, args []string)) {
+	for _, k := range kinds() {
+		small := smallData[k.name]
+		data := small.make(t)
+		for model := range k.recipes {
+			t.Run(model, func(t *testing.T) { f(t, model, []string{"-model", model, "-data", data, "-batch", small.batch}) })
+		}
+	}
+}
+
+// smallText is the beginning of the book.
+func smallText(t testing.TB) string {
+	t.Helper()
+	book, err := opticks.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, filepath.Join(t.TempDir(), "book.txt"), []byte(book[:3000]))
 }
 
 func writeGzip(t testing.TB, path string, header []uint32, body []byte) {

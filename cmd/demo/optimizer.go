@@ -3,12 +3,12 @@ package main
 import "github.com/cortado-ml/cortado/optim"
 
 // scheduleOf is the rate over the steps of a run.
-func scheduleOf(name string, rate float64, steps int) (optim.Schedule, error) {
+func scheduleOf(name string, rate float64, steps, warmup int) (optim.Schedule, error) {
 	switch name {
 	case "constant":
 		return optim.Constant{LR: rate}, nil
 	case "cosine":
-		return optim.Cosine{LR: rate, Steps: steps}, nil
+		return optim.Cosine{LR: rate, Steps: steps, Warmup: min(warmup, steps/10)}, nil
 	case "onecycle":
 		return optim.OneCycle{Max: rate, Steps: steps}, nil
 	}

@@ -113,7 +113,7 @@ func (s *settings) fill() error {
 
 // optimize is the optimiser of a run of so many steps.
 func (s settings) optimize(steps int) (optim.Optimizer, error) {
-	schedule, err := scheduleOf(s.schedule, s.rate, steps)
+	schedule, err := scheduleOf(s.schedule, s.rate, steps, s.warmup)
 	if err != nil {
 		return nil, err
 	}

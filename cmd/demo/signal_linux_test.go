@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// child is a run of the program whose standard output is a pipe of 4 KiB: it cannot be more than about 50 steps ahead of what the test has
-// read, so that a signal always meets it in the middle.
+// child is a run of the program whose standard output is a pipe that takes so many bytes, and no more before the test has read all of them: so a signal
+// always meets it in the middle.
 type child struct {
 	cmd   *exec.Cmd
 	out   *bufio.Reader
@@ -23,13 +24,19 @@ type child struct {
 	err   bytes.Buffer
 }
 
-func start(t *testing.T, folder string, args ...string) *child {
+// page is what a pipe takes at least.
+const page = 4096
+
+func start(t *testing.T, room int, folder string, args ...string) *child {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
+	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, page); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString(strings.Repeat("\n", page-room)); err != nil {
 		t.Fatal(err)
 	}
 	c := &child{cmd: newCommand(t, folder, nil, args...), out: bufio.NewReaderSize(r, 16), close: func() { r.Close() }}
@@ -52,7 +59,7 @@ func (c *child) until(t *testing.T, text string) string {
 			t.Fatalf("%q has not come: %s%s", text, all.String(), c.err.String())
 		}
 		if strings.Contains(line, text) {
-			return all.String()
+			return strings.TrimLeft(all.String(), "\n") // which filled the pipe
 		}
 	}
 }
@@ -70,71 +77,77 @@ func (c *child) end(t *testing.T) outcome {
 	return o
 }
 
-// TestSignals stops runs of both models in the middle of their second epoch. Ctrl-C and SIGTERM leave a checkpoint of the last step, SIGKILL
-// the one that was due last; -resume goes on from there, and all losses have the bits of a run that was not stopped.
+// TestSignals stops runs of each model in the middle of an epoch. Ctrl-C and SIGTERM leave a checkpoint of the last step, SIGKILL the one that was due
+// last; -resume goes on from there, and all losses have the bits of a run that was not stopped.
 func TestSignals(t *testing.T) {
-	data := idx(t)
-	for _, c := range []struct {
-		model  string
-		signal syscall.Signal
-	}{{"mlp", syscall.SIGINT}, {"cnn", syscall.SIGINT}, {"mlp", syscall.SIGKILL}, {"cnn", syscall.SIGKILL}, {"mlp", syscall.SIGTERM}} {
-		args := []string{"-json", "-model", c.model, "-data", data, "-batch", "8", "-steps", "100", "-checkpoint-every", "3"} // 8 steps an epoch, the last one short
-		whole := demo(t, t.TempDir(), args...)
-		whole.wants(t, 0)
+	eachModel(t, func(t *testing.T, model string, args []string) {
+		signals := []syscall.Signal{syscall.SIGKILL}
+		if model == "mlp" {
+			signals = append(signals, syscall.SIGINT, syscall.SIGTERM)
+		}
+		for _, signal := range signals {
+			stop(t, model, signal, append(args, "-json", "-steps", "16", "-checkpoint-every", "3"))
+		}
+	})
+}
 
-		folder := t.TempDir()
-		p := start(t, folder, args...)
-		text := p.until(t, `"step":13,`)
-		if err := p.cmd.Process.Signal(c.signal); err != nil {
-			t.Fatal(err)
-		}
-		o := p.end(t)
-		text += o.out
-		stopped := events(t, text[:strings.LastIndex(text, "\n")+1]) // SIGKILL may cut a line off
-		n := len(lossBits(stopped))
-		if n < 13 || n > 90 {
-			t.Fatalf("%s, %v: stopped after %d steps", c.model, c.signal, n)
-		}
-		if c.signal == syscall.SIGKILL {
-			if o.code != -1 {
-				t.Errorf("%s, %v: exit status %d", c.model, c.signal, o.code)
-			}
-		} else {
-			at := find(stopped, "checkpoint")
-			o.wants(t, 1, "demo: train: stopped after step ", "signal received; resume from "+at.File)
-			if at.Step != n || strings.Count(o.err, "\n") != 1 {
-				t.Errorf("%s, %v: %d steps, checkpoint after %d: %s", c.model, c.signal, n, at.Step, o.err)
-			}
-		}
-		for _, name := range names(t, folder) {
-			if !strings.HasPrefix(name, "cortado-demo/step-") {
-				t.Errorf("%s, %v: it left %s", c.model, c.signal, name)
-			}
-		}
+// stop stops a run at step 5 or a little later.
+func stop(t *testing.T, model string, signal syscall.Signal, args []string) {
+	whole := demo(t, t.TempDir(), args...)
+	whole.wants(t, 0)
 
-		rest := demo(t, folder, append(args, "-resume")...)
-		rest.wants(t, 0)
-		resumed := events(t, rest.out)
-		if from := find(resumed, "resumed").Step; from < n-3 || from > n+1 {
-			t.Errorf("%s, %v: stopped after step %d, resumed after %d", c.model, c.signal, n, from)
+	folder := t.TempDir()
+	p := start(t, 1000, folder, args...)
+	text := p.until(t, `"step":5,`)
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	o := p.end(t)
+	text += o.out
+	stopped := events(t, text[:strings.LastIndex(text, "\n")+1]) // SIGKILL may cut a line off
+	n := len(lossBits(stopped))
+	if n < 5 || n > 15 {
+		t.Fatalf("%s, %v: stopped after %d steps", model, signal, n)
+	}
+	if signal == syscall.SIGKILL {
+		if o.code != -1 {
+			t.Errorf("%s, %v: exit status %d", model, signal, o.code)
 		}
-		got := lossBits(append(stopped, resumed...))
-		for step, bits := range lossBits(events(t, whole.out)) {
-			if got[step] != bits {
-				t.Errorf("%s, %v: step %d has loss %x, want %x", c.model, c.signal, step, got[step], bits)
-			}
+	} else {
+		at := find(stopped, "checkpoint")
+		o.wants(t, 1, "demo: train: stopped after step ", "signal received; resume from "+at.File)
+		if at.Step != n || strings.Count(o.err, "\n") != 1 {
+			t.Errorf("%s, %v: %d steps, checkpoint after %d: %s", model, signal, n, at.Step, o.err)
 		}
-		a, b := find(events(t, whole.out), "done"), find(resumed, "done")
-		if a.Test["loss"] != b.Test["loss"] || a.Test["accuracy"] != b.Test["accuracy"] || b.Steps != 100 {
-			t.Errorf("%s, %v: it ends with %+v, want %+v", c.model, c.signal, b, a)
+	}
+	for _, name := range names(t, folder) {
+		if !strings.HasPrefix(name, "cortado-demo/step-") {
+			t.Errorf("%s, %v: it left %s", model, signal, name)
 		}
+	}
+
+	rest := demo(t, folder, append(args, "-resume")...)
+	rest.wants(t, 0)
+	resumed := events(t, rest.out)
+	if from := find(resumed, "resumed").Step; from < n-3 || from > n+1 {
+		t.Errorf("%s, %v: stopped after step %d, resumed after %d", model, signal, n, from)
+	}
+	got := lossBits(append(stopped, resumed...))
+	for step, bits := range lossBits(events(t, whole.out)) {
+		if got[step] != bits {
+			t.Errorf("%s, %v: step %d has loss %x, want %x", model, signal, step, got[step], bits)
+		}
+	}
+	a, b := find(events(t, whole.out), "done"), find(resumed, "done")
+	if !maps.Equal(a.Test, b.Test) || b.Steps != 16 {
+		t.Errorf("%s, %v: it ends with %+v, want %+v", model, signal, b, a)
 	}
 }
 
 // TestHead closes the pipe after the first line, as head -1 does: the program ends quietly.
 func TestHead(t *testing.T) {
 	for _, args := range [][]string{{"-json"}, {}} {
-		p := start(t, t.TempDir(), append(args, "-model", "mlp", "-data", idx(t), "-batch", "8", "-epochs", "500")...)
+		p := start(t, page, t.TempDir(), append(args, "-model", "mlp", "-data", idx(t), "-batch", "8", "-epochs", "500")...)
 		if _, err := p.out.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}

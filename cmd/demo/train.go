@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cortado-ml/cortado/optim"
+	"github.com/cortado-ml/cortado/sched"
 	"github.com/cortado-ml/cortado/train"
 )
 
@@ -33,19 +35,11 @@ func trainCommand(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("-data %s: %w", s.data, err)
 	}
 	fmt.Fprintf(talk, "%s: %s\n", s.data, set.what)
-	steps := s.length(set.train)
-	opt, err := s.optimize(steps)
+	opt, err := s.optimize(s.length(set.train))
 	if err != nil {
 		return err
 	}
-	report, err := train.Fit(ctx, train.Config{
-		Engine: eng, Model: s.build(set.outputs()), Loss: set.loss, Optimizer: opt, Batch: s.batch, Epochs: s.epochs, Steps: s.steps, Seed: s.seed,
-		Transform: s.transform, Metrics: set.metrics(), Validation: set.test,
-		Checkpoint: s.out, CheckpointEvery: s.every, Resume: s.resume, Observe: observe,
-		Metadata: map[string]string{
-			metaKind: s.kind.name, metaModel: s.model, "cortado.data": s.data, "cortado.optimizer": s.optimizer, "cortado.schedule": fmt.Sprintf("%s to %v in %d steps", s.schedule, s.rate, steps),
-		},
-	}, set.train)
+	report, err := train.Fit(ctx, s.config(eng, set, opt, observe), set.train)
 	if err != nil {
 		return err
 	}
@@ -58,4 +52,17 @@ func trainCommand(ctx context.Context, args []string, out io.Writer) error {
 		return json.NewEncoder(out).Encode(doneEvent{"done", s.model, report.Steps, took, numbers(report.Validation), path})
 	}
 	return set.show(ctx, out, result{report, set, eng, path, took})
+}
+
+// config is what Fit goes by.
+func (s settings) config(eng *sched.Engine, set corpus, opt optim.Optimizer, observe func(train.Event)) train.Config {
+	return train.Config{
+		Engine: eng, Model: s.build(set.outputs()), Loss: set.loss, Optimizer: opt, Batch: s.batch, Epochs: s.epochs, Steps: s.steps, Seed: s.seed,
+		Transform: s.transform, Metrics: set.metrics(), Validation: set.test,
+		Checkpoint: s.out, CheckpointEvery: s.every, Resume: s.resume, Observe: observe,
+		Metadata: map[string]string{
+			metaKind: s.kind.name, metaModel: s.model, "cortado.data": s.data, "cortado.optimizer": s.optimizer,
+			"cortado.schedule": fmt.Sprintf("%s to %v in %d steps", s.schedule, s.rate, s.length(set.train)),
+		},
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -132,18 +133,32 @@ func TestFirstWord(t *testing.T) {
 	}
 }
 
-// TestFirstLoss is that of a guess among ten classes, for each model and several seeds.
+// TestFirstLoss is that of a guess among all classes, for each model and several seeds.
 func TestFirstLoss(t *testing.T) {
-	data := idx(t)
-	for model := range imageKind.recipes {
+	eachModel(t, func(t *testing.T, model string, args []string) {
 		for _, seed := range []string{"1", "2", "3"} {
-			o := demo(t, t.TempDir(), "-json", "-model", model, "-data", data, "-steps", "1", "-seed", seed)
+			o := demo(t, t.TempDir(), append(args, "-json", "-steps", "1", "-seed", seed)...)
 			o.wants(t, 0)
-			if loss := find(events(t, o.out), "step").Loss; math.Abs(loss/math.Log(10)-1) > 0.1 {
-				t.Errorf("%s, seed %s: the first loss is %v, not %v", model, seed, loss, math.Log(10))
+			loss, want := find(events(t, o.out), "step").Loss, guess1(t, model, args)
+			if math.Abs(loss/want-1) > 0.1 {
+				t.Errorf("seed %s: the first loss is %v, not %v", seed, loss, want)
 			}
 		}
+	})
+}
+
+// guess1 is the loss of one who knows no more than how many outputs there are.
+func guess1(t *testing.T, model string, args []string) float64 {
+	t.Helper()
+	s, err := parseSettings(args, io.Discard)
+	if err != nil {
+		t.Fatal(err)
 	}
+	set, err := s.kind.open(s.data, s.recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return math.Log(float64(set.outputs()))
 }
 
 // TestLearns is the promise of the demo, in its shortest form: the perceptron on the sample that the program brings along. PyTorch reaches
@@ -156,23 +171,57 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// TestProcessors trains both models with several numbers of processors: the losses have the same bits.
+// TestProcessors trains each model with several numbers of processors: the losses have the same bits.
 func TestProcessors(t *testing.T) {
-	data := idx(t)
-	for model := range imageKind.recipes {
+	eachModel(t, func(t *testing.T, model string, args []string) {
 		var want map[int]uint64
 		for _, env := range [][]string{{"GOMAXPROCS=1"}, {"GOMAXPROCS=2"}, {"GOMAXPROCS=7"}, {"CORTADO_THREADS=5"}} {
-			o := demoIn(t, t.TempDir(), env, "-json", "-model", model, "-data", data, "-batch", "16", "-steps", "9")
+			o := demoIn(t, t.TempDir(), env, append(args, "-json", "-steps", "9")...)
 			o.wants(t, 0)
 			got := lossBits(events(t, o.out))
 			if want == nil {
 				want = got
 			}
 			if d := cmp.Diff(want, got); d != "" || len(got) != 9 {
-				t.Errorf("%s, %v: %s", model, env, d)
+				t.Errorf("%v: %s", env, d)
 			}
 		}
-	}
+	})
+}
+
+// TestCompiles trains each model through several epochs: after the first one nothing is compiled.
+func TestCompiles(t *testing.T) {
+	eachModel(t, func(t *testing.T, model string, args []string) {
+		s, err := parseSettings(append(args, "-epochs", "3", "-out", t.TempDir()), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := s.kind.open(s.data, s.recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt, err := s.optimize(s.length(set.train))
+		if err != nil {
+			t.Fatal(err)
+		}
+		eng, closeAll, err := openEngine("cpu", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeAll()
+		var compiles []int
+		_, err = train.Fit(t.Context(), s.config(eng, set, opt, func(e train.Event) {
+			if _, ok := e.(train.Epoch); ok {
+				compiles = append(compiles, int(eng.Stats().Compiles))
+			}
+		}), set.train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(compiles) != 3 || compiles[0] == 0 || compiles[0] > 4 || compiles[2] != compiles[0] {
+			t.Errorf("programs after each epoch: %v", compiles)
+		}
+	})
 }
 
 // TestAugmentation trains the network as the program does, in this process: the losses have the same bits, and others without augmentation.

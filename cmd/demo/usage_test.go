@@ -8,15 +8,16 @@ import (
 // TestHelp asks for help in every way: it goes to standard output, names every flag, and nothing has gone wrong.
 func TestHelp(t *testing.T) {
 	flags := map[string][]string{
-		"":        {"-model", "-data", "-epochs", "-steps", "-batch", "-lr", "-optimizer", "-schedule", "-seed", "-out", "-resume", "-checkpoint-every", "-devices", "-json", "predict", "bench"},
-		"predict": {"-model-file", "-invert", "-json", "FILE"},
-		"devices": {"-json"},
-		"summary": {"-model"},
-		"bench":   {"-workload", "-threads", "-precision", "-seconds", "-json", "-profile", "gemm-N", "peak"},
+		"":         {"-model", "-data", "-epochs", "-steps", "-batch", "-lr", "-optimizer", "-schedule", "-seed", "-out", "-resume", "-checkpoint-every", "-devices", "-json", "predict", "bench"},
+		"predict":  {"-model-file", "-invert", "-json", "FILE"},
+		"generate": {"-model-file", "-prompt", "-length", "-temperature", "-top-k", "-seed"},
+		"devices":  {"-json"},
+		"summary":  {"-model"},
+		"bench":    {"-workload", "-threads", "-precision", "-seconds", "-json", "-profile", "gemm-N", "peak"},
 	}
 	for command, want := range flags {
 		for _, args := range [][]string{{command, "-h"}, {command, "-help"}, {command, "--help"}, {"help", command}, {command, "-json", "-h"}} {
-			if command == "summary" && len(args) == 3 {
+			if (command == "summary" || command == "generate") && len(args) == 3 {
 				continue // has no -json
 			}
 			var list []string
@@ -61,7 +62,7 @@ func TestUsage(t *testing.T) {
 		{"-lr x", "-lr"},
 		{"-seed -1", "-seed"},
 		{"-seed 1.5", "-seed"},
-		{"-model lenet", `no model "lenet": there are cnn, mlp`},
+		{"-model lenet", `no model "lenet": there are cnn, g`},
 		{"-optimizer lion", `no optimizer "lion": there are sgd`},
 		{"-schedule step", `no schedule "step": there are constant`},
 		{"-devices cuda", `no device "cuda": there is cpu`},
@@ -74,6 +75,14 @@ func TestUsage(t *testing.T) {
 		{"predict", "which FILE?"},
 		{"predict -nosuch", "-nosuch"},
 		{"predict -model-file", "-model-file"},
+		{"generate Light", `what is "Light"?`},
+		{"generate -length -1", "-length -1"},
+		{"generate -length 9223372036854775807", "-length 9223372036854775807"},
+		{"generate -temperature -1", "-temperature -1"},
+		{"generate -temperature NaN", "-temperature NaN"},
+		{"generate -temperature Inf", "-temperature +Inf"},
+		{"generate -top-k -1", "-top-k -1"},
+		{"generate -seed -1", "-seed"},
 		{"devices cpu", `what is "cpu"?`},
 		{"summary -model lenet", `no model "lenet"`},
 		{"summary cnn", `what is "cnn"?`},
