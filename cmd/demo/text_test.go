@@ -207,7 +207,7 @@ func TestTextForPeople(t *testing.T) {
 	folder := t.TempDir()
 	o := demo(t, folder, "-model", "gru", "-data", smallText(t), "-batch", "4", "-epochs", "1")
 	o.wants(t, 0)
-	for _, want := range []string{"gru, ", ": 2700 bytes to train on, 300 to test, in ", " validation bits per character ", "\nit writes:\n", "\ntest ", "try: go run ./cmd/demo generate -model-file " + filepath.Join("cortado-demo", "gru.safetensors")} {
+	for _, want := range []string{"gru, ", ": 1800 bytes to train on, 200 to test, in ", " validation bits per character ", "\nit writes:\n", "\ntest ", "try: go run ./cmd/demo generate -model-file " + filepath.Join("cortado-demo", "gru.safetensors")} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}

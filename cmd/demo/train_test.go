@@ -136,10 +136,14 @@ func TestFirstWord(t *testing.T) {
 // TestFirstLoss is that of a guess among all classes, for each model and several seeds.
 func TestFirstLoss(t *testing.T) {
 	eachModel(t, func(t *testing.T, model string, args []string) {
+		want := blindLoss(t, args)
+		if want == 0 {
+			t.Skip("the loss of a number depends on the batch")
+		}
 		for _, seed := range []string{"1", "2", "3"} {
 			o := demo(t, t.TempDir(), append(args, "-json", "-steps", "1", "-seed", seed)...)
 			o.wants(t, 0)
-			loss, want := find(events(t, o.out), "step").Loss, guess1(t, model, args)
+			loss := find(events(t, o.out), "step").Loss
 			if math.Abs(loss/want-1) > 0.1 {
 				t.Errorf("seed %s: the first loss is %v, not %v", seed, loss, want)
 			}
@@ -147,8 +151,8 @@ func TestFirstLoss(t *testing.T) {
 	})
 }
 
-// guess1 is the loss of one who knows no more than how many outputs there are.
-func guess1(t *testing.T, model string, args []string) float64 {
+// blindLoss is the loss of one who knows no more than how many classes there are; 0 where a number is learned.
+func blindLoss(t *testing.T, args []string) float64 {
 	t.Helper()
 	s, err := parseSettings(args, io.Discard)
 	if err != nil {
