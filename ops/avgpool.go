@@ -99,7 +99,8 @@ func (AvgPool2DOp) Samples() []Sample {
 	return rows
 }
 
-// AvgPool2DGradOp is the adjoint of AvgPool2DOp over images of height H and width W: it adds to each element of a window its part of dy.
+// AvgPool2DGradOp is the adjoint of AvgPool2DOp over images of height H and width W: dy [n, c, oh, ow] becomes [n, c, H, W].
+// It adds to each element of a window its part of dy.
 type AvgPool2DGradOp struct {
 	total
 	strict

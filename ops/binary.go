@@ -28,7 +28,7 @@ const (
 
 var binaryNames = [...]string{"add", "sub", "mul", "div", "maximum", "minimum", "floor-div", "rem", "pow"}
 
-// BinaryOp is an elementwise function of two values of one type, which broadcast against each other. Integers: sums and products wrap
+// BinaryOp is an elementwise function of two values of one type and any shapes, which broadcast against each other. Integers: sums and products wrap
 // around, as in Go; a division by zero gives 0. Pow wants floats.
 type BinaryOp struct {
 	total

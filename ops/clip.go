@@ -9,7 +9,7 @@ import (
 
 var _ = register(ClipOp{})
 
-// ClipOp brings numbers between two bounds, converted to the type as Cast converts: min(max(x, Lo), Hi). NaN stays NaN, and a bound that is
+// ClipOp brings numbers, of any shape, between two bounds, converted to the type as Cast converts: min(max(x, Lo), Hi). NaN stays NaN, and a bound that is
 // NaN makes all NaN.
 type ClipOp struct {
 	total

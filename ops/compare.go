@@ -19,7 +19,7 @@ var _ = register(CompareOp{})
 
 var compareNames = [...]string{"less", "less-equal", "greater", "greater-equal", "equal", "not-equal"}
 
-// CompareOp is an elementwise relation of two values of one type, which broadcast against each other. Its result is bool: a gradient
+// CompareOp is an elementwise relation of two values of one type and any shapes, which broadcast against each other. Its result is bool: a gradient
 // ends here.
 type CompareOp struct {
 	total

@@ -9,7 +9,7 @@ import (
 
 var _ = register(FillOp{}, OneHotOp{}, BarrierOp{})
 
-// FillOp is a constant: every element is X, converted as tensor.Tensor's Set converts. It has no inputs.
+// FillOp is a constant of any shape: every element is X, converted as tensor.Tensor's Set converts. It has no inputs.
 type FillOp struct {
 	total
 	typed
@@ -73,7 +73,7 @@ func Full(r *Recorder, s tensor.Spec, x float64) Value { return ApplyIn(r, FillO
 //go:noinline
 func Zeros(r *Recorder, s tensor.Spec) Value { return ApplyIn(r, FillOp{Spec: s}) }
 
-// OneHotOp gives every index a row of Classes elements, 1 at the index and 0 elsewhere. The row of an index out of range is all zeros.
+// OneHotOp gives every index of [...] a row of Classes elements, [..., Classes]: 1 at the index and 0 elsewhere. The row of an index out of range is all zeros.
 type OneHotOp struct {
 	total
 	NoGrad
@@ -141,7 +141,7 @@ func OneHot(index Value, classes int, d tensor.DType) Value {
 	return Apply(OneHotOp{Classes: classes, DType: d}, index)
 }
 
-// BarrierOp is a copy of its first input that is made only when the second is there. Gradients of a checkpointed segment put it between
+// BarrierOp is a copy of its first input, of any shape, that is made only when the second is there. Gradients of a checkpointed segment put it between
 // what the segment reads and its recomputation, so that this waits for the backward pass. Segment keeps barriers of different segments
 // apart.
 type BarrierOp struct {

@@ -231,7 +231,7 @@ func batchImages(axis []int) ([]int, BatchKind) {
 	return []int{0}, Rowwise
 }
 
-// Conv2DInputGradOp is the gradient of Conv2DOp with respect to images of height H and width W: (dy, weight). Alone it is what others
+// Conv2DInputGradOp is the gradient of Conv2DOp with respect to images [n, in, H, W]: (dy [n, out, oh, ow], weight). Alone it is what others
 // call a transposed convolution.
 type Conv2DInputGradOp struct {
 	total
@@ -327,7 +327,7 @@ func (Conv2DInputGradOp) Samples() []Sample {
 	return rows
 }
 
-// Conv2DWeightGradOp is the gradient of Conv2DOp with respect to kernels of KH by KW: (x, dy).
+// Conv2DWeightGradOp is the gradient of Conv2DOp with respect to kernels [out, in/Groups, KH, KW]: (x, dy [n, out, oh, ow]).
 type Conv2DWeightGradOp struct {
 	total
 	strict

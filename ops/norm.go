@@ -162,7 +162,8 @@ func (BatchNormOp) Samples() []Sample {
 	}
 }
 
-// BatchNormGradOp is the gradient of BatchNormOp's y: (x, scale, mean, variance, dy) gives dx, dscale and dbias. With
+// BatchNormGradOp is the gradient of BatchNormOp's y: (x, scale, mean, variance, dy) gives dx, dscale and dbias. x and dy are [n, c, ...], the
+// others [c]. With
 // z = (x - mean) / sqrt(variance + eps) and sums over the n values of a channel,
 //
 //	dbias = sum dy,  dscale = sum dy z,  dx = scale / sqrt(variance + eps) (dy - (dbias + z dscale) / n)

@@ -160,7 +160,7 @@ func batchPlanes(axis []int, outs int) ([]int, BatchKind) {
 	return batchBeside(-1, axis, outs)
 }
 
-// MaxPool2DGradOp is the adjoint of MaxPool2DOp over images of height H and width W: (dy, index) adds each dy into zeros where its
+// MaxPool2DGradOp is the adjoint of MaxPool2DOp over images [n, c, H, W]: (dy, index), both [n, c, oh, ow], adds each dy into zeros where its
 // maximum stood. An index outside the plane, of which the pool makes none, is left out.
 type MaxPool2DGradOp struct {
 	total
@@ -255,7 +255,7 @@ func (MaxPool2DGradOp) Samples() []Sample {
 	}
 }
 
-// MaxPool2DGatherOp reads images where the maxima of a pool stood: (x, index). It is the adjoint of MaxPool2DGradOp, for second order.
+// MaxPool2DGatherOp reads images where the maxima of a pool stood: (x [n, c, h, w], index [n, c, oh, ow]). It is the adjoint of MaxPool2DGradOp, for second order.
 // An index outside the plane reads 0.
 type MaxPool2DGatherOp struct {
 	total

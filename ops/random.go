@@ -31,7 +31,7 @@ func (d draw) normal(i int) float64 {
 	return float64(philox.Normal(d.seed, d.stream, d.step, uint64(i)))
 }
 
-// DropoutOp zeroes each element of x with probability P and divides the others by 1-P: (x, rng). What is dropped is 0 even where x is infinite or NaN. Element i is kept where uniform number i is at least P. Source: N. Srivastava
+// DropoutOp zeroes each element of x, of any shape, with probability P and divides the others by 1-P: (x, rng). What is dropped is 0 even where x is infinite or NaN. Element i is kept where uniform number i is at least P. Source: N. Srivastava
 // and others, "Dropout", 2014.
 type DropoutOp struct {
 	total
@@ -106,7 +106,7 @@ func (DropoutOp) Samples() []Sample {
 	}
 }
 
-// UniformOp draws floats from [Lo, Hi): (rng) gives Lo + (Hi-Lo) u, where u is a multiple of 2^-24 in [0, 1). Rounding to a type may
+// UniformOp draws floats from Lo up to but without Hi, of any shape: (rng) gives Lo + (Hi-Lo) u, where u is a multiple of 2^-24 in [0, 1). Rounding to a type may
 // reach Hi.
 type UniformOp struct {
 	total
@@ -164,7 +164,7 @@ func (UniformOp) Samples() []Sample {
 	}
 }
 
-// NormalOp draws floats of mean Mean and standard deviation Std: (rng).
+// NormalOp draws floats of mean Mean and standard deviation Std, of any shape: (rng).
 type NormalOp struct {
 	total
 	mixes     // there is no batch to cut

@@ -8,7 +8,7 @@ import (
 
 var _ = register(ReLUGradOp{})
 
-// ReLUGradOp is the gradient of ReLU from its output y and dy: dy where y > 0, NaN where y is NaN, 0 elsewhere.
+// ReLUGradOp is the gradient of ReLU from its output y and dy, of one shape: dy where y > 0, NaN where y is NaN, 0 elsewhere.
 type ReLUGradOp struct{ total }
 
 // Name is "relu gradient".

@@ -9,7 +9,7 @@ import (
 
 var _ = register(ScaleOp{}, ShiftOp{})
 
-// ScaleOp multiplies by a constant: in f32 and f64 the constant is rounded to the type first.
+// ScaleOp multiplies by a constant, whatever the shape: in f32 and f64 the constant is rounded to the type first.
 type ScaleOp struct {
 	total
 	typed
@@ -79,7 +79,7 @@ func constantSamples(op func(x float64) Op) (rows []Sample) {
 	)
 }
 
-// ShiftOp adds a constant, rounded as ScaleOp's.
+// ShiftOp adds a constant, whatever the shape, rounded as ScaleOp's.
 type ShiftOp struct {
 	total
 	typed

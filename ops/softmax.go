@@ -86,7 +86,7 @@ func (SoftmaxOp) Samples() []Sample {
 	}
 }
 
-// SoftmaxGradOp is the gradient of softmax from its output y and dy: y (dy - sum(y dy)).
+// SoftmaxGradOp is the gradient of softmax from its output y and dy, of one shape: y (dy - sum(y dy)).
 type SoftmaxGradOp struct {
 	total
 	NoGrad
@@ -260,7 +260,7 @@ func (o CrossEntropyOp) Samples() []Sample {
 	}
 }
 
-// CrossEntropyGradOp is the gradient of cross-entropy from logits, labels, lse and the weight of a row, which is the loss's gradient
+// CrossEntropyGradOp is the gradient of cross-entropy from logits [..., classes], labels [...], lse [...] and the weight of a row, which is the loss's gradient
 // over the number of rows: (exp(logits - lse) - onehot(labels)) weight. The labels were checked by the forward node.
 type CrossEntropyGradOp struct {
 	total

@@ -120,7 +120,7 @@ func (StandardizeOp) Samples() []Sample {
 	}
 }
 
-// StandardizeGradOp is the gradient of StandardizeOp from its outputs y and r, and dy: r (dy - mean(dy) - y mean(y dy)) along each line.
+// StandardizeGradOp is the gradient of StandardizeOp from its outputs y and r, and dy of y's shape: r (dy - mean(dy) - y mean(y dy)) along each line.
 type StandardizeGradOp struct {
 	total
 	NoGrad

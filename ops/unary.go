@@ -65,7 +65,7 @@ var unaryInts = [len(unaryNames)]func(x int64) int64{
 	Abs: func(x int64) int64 { return max(x, -x) }, Sign: func(x int64) int64 { return int64(cmp.Compare(x, 0)) },
 }
 
-// UnaryOp is an elementwise function of one value. All but Identity, Neg, Abs, Sign and ReLU want floats.
+// UnaryOp is an elementwise function of one value of any shape. All but Identity, Neg, Abs, Sign and ReLU want floats.
 type UnaryOp struct {
 	total
 	F UnaryFunc

@@ -9,7 +9,7 @@ import (
 
 var _ = register(WhereOp{}, CastOp{}, StopGradientOp{})
 
-// WhereOp chooses elementwise: a where the condition holds, b elsewhere. All three broadcast. What is not chosen leaves no trace, NaN
+// WhereOp chooses elementwise: a where the condition holds, b elsewhere. All three, of any shapes, broadcast. What is not chosen leaves no trace, NaN
 // neither, in the result nor in the gradient.
 type WhereOp struct{ total }
 
@@ -90,7 +90,7 @@ func (o WhereOp) Samples() []Sample {
 //go:noinline
 func Where(cond, a, b Value) Value { return Apply(WhereOp{}, cond, a, b) }
 
-// CastOp converts to a type. Floats are rounded to nearest even. To integers the fraction is cut off, NaN becomes 0, and what does not
+// CastOp converts a value of any shape to a type. Floats are rounded to nearest even. To integers the fraction is cut off, NaN becomes 0, and what does not
 // fit becomes the nearest value that does, from floats and integers alike. To bool, all but 0 is true. This is what tensor.Tensor's Set
 // and SetInt do.
 type CastOp struct {
@@ -171,7 +171,7 @@ func (x Value) Cast(to tensor.DType) Value {
 	return Apply(CastOp{To: to}, x)
 }
 
-// StopGradientOp is a copy through which no gradient passes.
+// StopGradientOp is a copy, of any shape, through which no gradient passes.
 type StopGradientOp struct{ total }
 
 // Name is "stop-gradient".
