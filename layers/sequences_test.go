@@ -95,6 +95,22 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// TestLengthsStayWithin: what a module says of lengths is for those that it runs, not for its neighbours.
+func TestLengthsStayWithin(t *testing.T) {
+	gru := layers.GRU{Hidden: 4}
+	in := padded([]int64{3, 3}, 3, 4)
+	with, without := layers.Sequential{lengthsOf0(layers.Tanh{}), gru}, layers.Sequential{layers.Tanh{}, gru}
+	near(t, "a neighbour", run(t, with, in, layers.Eval), run(t, without, in, layers.Eval)...)
+}
+
+// lengthsOf0 runs m on sequences of no steps.
+func lengthsOf0(m layers.Module) layers.Module {
+	return layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+		c.Lengths = ops.Zeros(c.Tape.Recorder(), tensor.SpecOf(tensor.I64, x.Dim(0)))
+		return m.Forward(c, x)
+	})
+}
+
 // cutSteps is the first n steps of sequence i.
 func cutSteps(x tensor.Tensor, i, n int) tensor.Tensor {
 	size := x.Shape().Dim(2)

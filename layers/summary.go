@@ -54,8 +54,8 @@ func (n *Net) count(g *ops.Graph) error {
 		}
 	}
 	for i, node := range g.Nodes {
-		if kind, _ := g.Kind(uint32(i)); owner[i] == nil || kind != ops.Compute || len(node.In) == 0 {
-			continue // constants are made once
+		if kind, _ := g.Kind(uint32(i)); owner[i] == nil || kind != ops.Compute {
+			continue
 		}
 		cost, err := costOf(g, node)
 		if err != nil {
