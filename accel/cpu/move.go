@@ -72,36 +72,29 @@ func (c *compiler) slice(i int) error {
 func (c *compiler) sliceGrad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.SliceGradOp)
-	return c.among(i, ops.Bits(0), steps(n.Out[0].Shape, int(o.Axis), o.Start, o.Step))
+	if done, err := c.addSlice(i, o); done || err != nil {
+		return err
+	}
+	if o.Step == 1 {
+		return c.framed(i, 0, int(o.Axis), o.Start)
+	}
+	v, err := c.need(n.In[0])
+	if err != nil {
+		return err
+	}
+	y := c.make(out(i, 0))
+	if err := c.fill(i, y, ops.FillOp{Spec: n.Out[0]}); err != nil {
+		return err
+	}
+	s := n.Args[0].Shape
+	return c.move(i, n.Out[0].DType, s, y, steps(n.Out[0].Shape, int(o.Axis), o.Start, o.Step), v, vec.Dense(s))
 }
 
 // pad emits a number all around.
 func (c *compiler) pad(i int) error {
 	n := &c.g.Nodes[i]
 	o := n.Op.(ops.PadOp)
-	return c.among(i, o.X, steps(n.Out[0].Shape, int(o.Axis), o.Lo, 1))
-}
-
-// among emits an array of one number, except for the input in a layout of it.
-func (c *compiler) among(i int, x ops.Bits, dst vec.Layout) error {
-	n := &c.g.Nodes[i]
-	v, err := c.need(n.In[0])
-	if err != nil {
-		return err
-	}
-	y := c.make(out(i, 0))
-	if err := c.fill(i, y, ops.FillOp{Spec: n.Out[0], X: x}); err != nil {
-		return err
-	}
-	s := n.Args[0].Shape
-	k, err := vec.NewMove(c.d.level, n.Out[0].DType, s, dst, vec.Dense(s))
-	if err != nil {
-		return err
-	}
-	if s.Size() > 0 {
-		c.emit("move", k, []int{i}, []view{whole(v)}, []view{whole(y)})
-	}
-	return nil
+	return c.framed(i, o.X, int(o.Axis), o.Lo)
 }
 
 // concat emits each input to its place.
