@@ -35,6 +35,19 @@ var imageKind = kind{
 			},
 			epochs: 8, batch: 32, rate: 4e-3, optimizer: "adamw", schedule: "onecycle", transform: data.FlipHorizontal,
 		},
+		"resnet": {
+			what: "two residual blocks behind a convolution",
+			build: func(classes int) layers.Module {
+				return layers.Sequential{
+					layers.Func(standardize),
+					layers.Conv2D{Out: 16, Kernel: 3, Padding: layers.Same, NoBias: true}, layers.BatchNorm2D{}, layers.ReLU{}, layers.MaxPool2D{Size: 2},
+					layers.BasicBlock{Out: 32}, layers.BasicBlock{Out: 64, Stride: 2},
+					layers.GlobalAvgPool{}, layers.Linear{Out: classes, Init: layers.Zeros, BiasInit: layers.Zeros},
+				}
+			},
+			epochs: 18, batch: 32, rate: 4e-3, optimizer: "adamw", schedule: "onecycle", decay: 0.1,
+			transform: data.Compose(data.FlipHorizontal, data.Shift(1)),
+		},
 	},
 	open: openImages,
 	restore: func(meta map[string]string) (task, error) {

@@ -87,6 +87,7 @@ type recipe struct {
 	rate      float64
 	optimizer string
 	schedule  string
+	decay     float64 // of weights, by adamw; 0 means 0.01
 	transform data.Transform
 	warmup    int // steps until a cosine has reached the rate
 

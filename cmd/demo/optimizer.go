@@ -15,8 +15,8 @@ func scheduleOf(name string, rate float64, steps, warmup int) (optim.Schedule, e
 	return nil, usage("there is no schedule %q: there are constant, cosine, onecycle", name)
 }
 
-// optimizerOf is an optimiser with a schedule.
-func optimizerOf(name string, s optim.Schedule) (optim.Optimizer, error) {
+// optimizerOf is an optimiser with a schedule, and with the decay of weights if it is adamw; 0 is the usual one.
+func optimizerOf(name string, s optim.Schedule, decay float64) (optim.Optimizer, error) {
 	switch name {
 	case "sgd":
 		return &optim.SGD{Schedule: s}, nil
@@ -25,7 +25,7 @@ func optimizerOf(name string, s optim.Schedule) (optim.Optimizer, error) {
 	case "adam":
 		return &optim.Adam{Schedule: s}, nil
 	case "adamw":
-		return &optim.AdamW{Schedule: s}, nil
+		return &optim.AdamW{Schedule: s, WeightDecay: decay}, nil
 	}
 	return nil, usage("there is no optimizer %q: there are sgd, momentum, adam, adamw", name)
 }

@@ -117,7 +117,7 @@ func (s settings) optimize(steps int) (optim.Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return optimizerOf(s.optimizer, schedule)
+	return optimizerOf(s.optimizer, schedule, s.decay)
 }
 
 // length is the steps of the run.
