@@ -39,9 +39,18 @@ func Log(x float32) float32 {
 	if x < 0x1p-126 {
 		y, shift = x*(1<<23), 23
 	}
-	i := int32(math.Float32bits(y)-0x3f3504f3) >> 23
-	e := float32(i) - shift
-	f := math.Float32frombits(math.Float32bits(y)-uint32(i)<<23) - 1
+	m, e := exponent(y)
+	return logSum(m-1, e-shift)
+}
+
+// exponent is the power of two by which x is divided to lie between sqrt(1/2) and sqrt(2), and what x then is.
+func exponent(x float32) (mantissa, e float32) {
+	i := int32(math.Float32bits(x)-0x3f3504f3) >> 23
+	return math.Float32frombits(math.Float32bits(x) - uint32(i)<<23), float32(i)
+}
+
+// logSum is log(1+f) + e*ln 2.
+func logSum(f, e float32) float32 {
 	p := horner(f, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
 		-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
 	z := f * f
@@ -50,6 +59,67 @@ func Log(x float32) float32 {
 	p = FMA(-0.5, z, p)
 	p += f
 	return FMA(0.693359375, e, p)
+}
+
+// Log1p is log(1+x) as the kernels compute it.
+func Log1p(x float32) float32 {
+	switch {
+	case !(x >= -1):
+		return float32(math.NaN())
+	case x == -1:
+		return float32(math.Inf(-1))
+	case math.IsInf(float64(x), 1):
+		return x
+	}
+	u := x + 1
+	m, e := exponent(u)
+	lost := x - (u - 1)
+	return logSum((m-1)+scale(lost, -int(e)), e)
+}
+
+// Softplus is log(1+e**x) as the kernels compute it.
+func Softplus(x float32) float32 {
+	z := Exp(math.Float32frombits(math.Float32bits(x) | 1<<31))
+	s := z / (z + 2)
+	q := s * s
+	p := horner(q, 0.2428956227, 0.2143073975, 0.2861659682, 0.3999888835, 0.666666755)
+	return max(x, 0) + FMA(q*s, p, s+s)
+}
+
+// Expm1 is e**x - 1 as the kernels compute it.
+func Expm1(x float32) float32 {
+	if abs(x) < 0x1p-30 {
+		return x
+	}
+	q, n := powerLess1(max(-104, min(89, x)), 0)
+	s := scale(0.5, n)
+	t := FMA(s, q, s-0.5)
+	return t + t
+}
+
+// Sin and Cos are what the kernels compute, for x of at most 2**16.
+func Sin(x float32) float32 { return wave(x, 0) }
+
+// Cos is a sine, a quarter of a turn later.
+func Cos(x float32) float32 { return wave(x, 1) }
+
+func wave(x, quarters float32) float32 {
+	if x != x || math.IsInf(float64(x), 0) {
+		return float32(math.NaN())
+	}
+	n := float32(math.RoundToEven(float64(float32(x * float32(2/math.Pi)))))
+	r := FMA(-n, 1.5707963705062866, x)
+	r = FMA(-n, -4.371138828673793e-08, r)
+	r = FMA(-n, -1.7151245100058819e-15, r)
+	z := r * r
+	n += quarters
+	turn := float32(math.Floor(float64(n * 0.5)))
+	y := FMA(z*r, horner(z, 2.717568191e-06, -0.0001983925703, 0.008333329145, -0.1666666664), r)
+	if FMA(-turn, 2, n) > 0.5 {
+		y = FMA(z*z, horner(z, -2.719866177e-07, 2.479937314e-05, -0.001388888317, 0.04166666662), FMA(-z, 0.5, 1))
+	}
+	back := FMA(-float32(math.Floor(float64(turn*0.5))), 2, turn)
+	return y * FMA(-back, 2, 1)
 }
 
 // Tanh is the hyperbolic tangent as the kernels compute it.

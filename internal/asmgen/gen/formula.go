@@ -73,8 +73,11 @@ func (f *formula) fnma(a, b, c value) value { return f.do("fnma", a, b, c) }
 func (f *formula) atLeast(x, bound value) value { return f.do("max", x, bound) }
 func (f *formula) atMost(x, bound value) value  { return f.do("min", x, bound) }
 
-// round is the nearest whole number, half to even.
+// round is the nearest whole number, half to even; the others round as their names say.
 func (f *formula) round(x value) value { return f.do("round", x) }
+func (f *formula) floor(x value) value { return f.do("floor", x) }
+func (f *formula) ceil(x value) value  { return f.do("ceil", x) }
+func (f *formula) trunc(x value) value { return f.do("trunc", x) }
 
 // scale is x times 2**n, for a whole number n, rounded once.
 func (f *formula) scale(x, n value) value { return f.do("scale", x, n) }
@@ -83,8 +86,15 @@ func (f *formula) scale(x, n value) value { return f.do("scale", x, n) }
 func (f *formula) and(a, b value) value { return f.do("and", a, b) }
 func (f *formula) or(a, b value) value  { return f.do("or", a, b) }
 
-// less is a mask: where a < b. choose is yes where the mask is set, else no.
+// exponent is the power of two, as a float, by which a positive x is to be divided to lie between sqrt(1/2) and sqrt(2), and mantissa what x then is.
+func (f *formula) exponent(x value) (mantissa, e value) {
+	i := f.do("shift right", f.do("subtract bits", x, f.bits(0x3f3504f3))) // sqrt(1/2)
+	return f.do("subtract bits", x, f.do("shift left", i)), f.do("to float", i)
+}
+
+// less is a mask: where a < b, and equal where a = b. choose is yes where the mask is set, else no.
 func (f *formula) less(a, b value) value            { return f.do("less", a, b) }
+func (f *formula) equal(a, b value) value           { return f.do("equal", a, b) }
 func (f *formula) choose(mask, yes, no value) value { return f.do("choose", mask, yes, no) }
 
 // horner is the polynomial with these coefficients, the highest power first, at x.

@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/operand"
 )
 
@@ -64,6 +66,9 @@ func (l *lowering) operation(i int) {
 	case "less":
 		l.at[i] = l.compare(less, l.reg(a[0]), l.at[a[1]])
 		return
+	case "equal":
+		l.at[i] = l.compare(equal, l.reg(a[0]), l.at[a[1]])
+		return
 	case "choose":
 		l.at[i] = l.blend(l.at[a[0]], l.reg(a[2]), l.at[a[1]])
 		return
@@ -90,12 +95,21 @@ func (l *lowering) operation(i int) {
 		l.VMAXPS(l.at[a[0]], l.reg(a[1]), r)
 	case "min":
 		l.VMINPS(l.at[a[0]], l.reg(a[1]), r)
-	case "round":
+	case "round", "floor", "ceil", "trunc":
+		mode := U8(8 + strings.Index("r f c t", o.op[:1])/2)
 		if l.Masks {
-			l.VRNDSCALEPS(U8(8), l.at[a[0]], r)
+			l.VRNDSCALEPS(mode, l.at[a[0]], r)
 		} else {
-			l.VROUNDPS(U8(8), l.at[a[0]], r)
+			l.VROUNDPS(mode, l.at[a[0]], r)
 		}
+	case "subtract bits":
+		l.VPSUBD(l.at[a[1]], l.reg(a[0]), r)
+	case "shift right":
+		l.VPSRAD(U8(23), l.reg(a[0]), r)
+	case "shift left":
+		l.VPSLLD(U8(23), l.reg(a[0]), r)
+	case "to float":
+		l.VCVTDQ2PS(l.at[a[0]], r)
 	default:
 		panic("gen: no operation " + o.op)
 	}

@@ -69,7 +69,8 @@ func (l *neonLowering) own(v value, i int) int {
 	return d
 }
 
-var neonCodes = map[string]string{"add": "FADD", "sub": "FSUB", "mul": "FMUL", "div": "FDIV", "max": "FMAX", "min": "FMIN", "and": "AND", "or": "ORR"}
+var neonCodes = map[string]string{"add": "FADD", "sub": "FSUB", "mul": "FMUL", "div": "FDIV", "equal": "FCMEQ", "max": "FMAX", "min": "FMIN", "and": "AND", "or": "ORR",
+	"round": "FRINTN", "floor": "FRINTM", "ceil": "FRINTP", "trunc": "FRINTZ", "subtract bits": "SUB", "shift right": "SSHR23", "shift left": "SHL23", "to float": "SCVTF"}
 
 // operation prints operation i.
 func (l *neonLowering) operation(i int) {
@@ -97,11 +98,11 @@ func (l *neonLowering) operation(i int) {
 		l.done(a[1], y, i)
 		l.keep(i, l.take())
 		l.do("FCMGT", l.at[i], y, x)
-	case "round":
+	case "round", "floor", "ceil", "trunc", "shift right", "shift left", "to float":
 		x := l.reg(a[0])
 		l.done(a[0], x, i)
 		l.keep(i, l.take())
-		l.do1("FRINTN", l.at[i], x)
+		l.do1(neonCodes[o.op], l.at[i], x)
 	case "scale":
 		l.scale(i, a[0], a[1])
 	default:

@@ -34,7 +34,7 @@ var codes = map[string]uint32{
 	"FMLA": 0x4e20cc00, "FMLS": 0x4ea0cc00, "FCMGT": 0x6ea0e400, "FCMEQ": 0x4e20e400,
 	"AND": 0x4e201c00, "ORR": 0x4ea01c00, "BIC": 0x4e601c00, "BSL": 0x6e601c00, "ADD": 0x4ea08400, "SUB": 0x6ea08400,
 	"FADD2D": 0x4e60d400, "FMLA2D": 0x4e60cc00,
-	"FNEG": 0x6ea0f800, "FABS": 0x4ea0f800, "FSQRT": 0x6ea1f800, "FRINTN": 0x4e218800, "FCVTNS": 0x4e21a800, "SCVTF": 0x4e21d800,
+	"FNEG": 0x6ea0f800, "FABS": 0x4ea0f800, "FSQRT": 0x6ea1f800, "FRINTN": 0x4e218800, "FRINTM": 0x4e219800, "FRINTP": 0x4ea18800, "FRINTZ": 0x4ea19800, "FCVTNS": 0x4e21a800, "SCVTF": 0x4e21d800,
 	"FCMGT0": 0x4ea0c800, "FCMLT0": 0x4ea0e800, "FCMEQ0": 0x4ea0d800, "FCMGE0": 0x6ea0c800, "FCVTL": 0x0e617800, "FCVTL2": 0x4e617800,
 	"SHL23": 0x4f375400, "SSHR23": 0x4f290400, "SSHR1": 0x4f3f0400,
 }
@@ -187,68 +187,26 @@ func (n *vecNeon) unaries() {
 		n.do("FDIV", 0, 3, 0)
 	})
 	n.unary("exp", "takes e**x, at most 1.1 ULP from the exact result.", n.lower((*formula).exp))
-	n.unary("log", "takes natural logarithms, at most 0.9 ULP from the exact result.", n.log)
+	n.unary("log", "takes natural logarithms, at most 0.9 ULP from the exact result.", n.lower((*formula).log))
 	n.unary("tanh", "takes hyperbolic tangents, at most 1.5 ULP from the exact result.", n.lower(tanh))
 	n.unary("sigmoid", "takes 1/(1+e**-x), at most 2.5 ULP from the exact result.", n.lower(sigmoid))
 	n.unary("silu", "takes x/(1+e**-x), at most 3 ULP from the exact result.", n.lower(silu))
 	n.unary("siluGrad", "takes the derivative of silu, at most 6 ULP from the exact result, or near its zero of 1/8.", n.lower(siluGrad))
 	n.unary("gelu", "takes x times the normal distribution at x, at most 8 ULP from the exact result.", n.lower(gelu))
 	n.unary("geluGrad", "takes the derivative of gelu, at most 9 ULP from the exact result, or near its zero of 1/8.", n.lower(geluGrad))
-}
-
-// horner evaluates the polynomial at Vx into Vd, with Vt to help.
-func (n *vecNeon) horner(d, t, x int, coefficients ...float64) {
-	n.constant(d, coefficients[0])
-	for _, c := range coefficients[1:] {
-		n.constant(t, c)
-		n.do("FMLA", t, d, x)
-		d, t = t, d
-	}
-	if len(coefficients)%2 == 0 {
-		n.mov(t, d)
-	}
-}
-
-// log is gen.log of V0.
-func (n *vecNeon) log() {
-	n.constant(3, 0x1p-126)
-	n.do("FCMGT", 3, 3, 0) // subnormal, or below
-	n.constant(4, 1<<23)
-	n.do("FMUL", 4, 0, 4)
-	n.mov(5, 3)
-	n.do("BSL", 5, 4, 0) // y
-	n.bits(6, 0x3f3504f3)
-	n.do("SUB", 6, 5, 6)
-	n.do1("SSHR23", 6, 6) // exponent
-	n.do1("SHL23", 7, 6)
-	n.do("SUB", 5, 5, 7)
-	n.constant(7, 1)
-	n.do("FSUB", 5, 5, 7) // f
-	n.do1("SCVTF", 6, 6)
-	n.constant(7, 23)
-	n.do("FSUB", 7, 6, 7)
-	n.do("BSL", 3, 7, 6) // e
-	n.horner(6, 7, 5, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-		-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
-	n.do("FMUL", 7, 5, 5) // z
-	n.do("FMUL", 6, 5, 6)
-	n.do("FMUL", 6, 7, 6)
-	n.constant(8, -2.12194440e-4)
-	n.do("FMLA", 6, 3, 8)
-	n.constant(8, 0.5)
-	n.do("FMLS", 6, 7, 8)
-	n.do("FADD", 6, 6, 5)
-	n.constant(8, 0.693359375)
-	n.do("FMLA", 6, 3, 8) // the result for ordinary values
-	n.constant(3, math.Inf(1))
-	n.do("FCMEQ", 4, 0, 3)
-	n.do("BSL", 4, 3, 6)
-	n.do1("FCMEQ0", 5, 0)
-	n.constant(3, math.Inf(-1))
-	n.do("BSL", 5, 3, 4)
-	n.do1("FCMGE0", 0, 0)
-	n.bits(3, 0x7fc00000)
-	n.do("BSL", 0, 5, 3)
+	n.unary("erf", "takes the error function, at most 3 ULP from the exact result.", n.lower(erf))
+	n.unary("expm1", "takes e**x - 1, at most 2 ULP from the exact result.", n.lower(expm1))
+	n.unary("log1p", "takes log(1+x), at most 2 ULP from the exact result.", n.lower(log1p))
+	n.unary("softplus", "takes log(1+e**x), at most 3 ULP from the exact result.", n.lower(softplus))
+	n.unary("geluTanh", "takes x/(1+e**-v) with v = 2 sqrt(2/π) (x + 0.044715 x**3), at most 4 ULP from the exact result.", n.lower(geluTanh))
+	n.unary("geluTanhGrad", "takes the derivative of geluTanh, at most 6 ULP from the exact result, or near its zero of 1/8.", n.lower(geluTanhGrad))
+	n.unary("sin", "takes sines where |x| is at most 2**16, at most 2 ULP from the exact result.", n.lower(sin))
+	n.unary("cos", "takes cosines where |x| is at most 2**16, at most 2 ULP from the exact result.", n.lower(cos))
+	n.unary("sign", "takes 1 above 0, -1 below, else x.", n.lower(sign))
+	n.unary("floor", "rounds down.", n.lower((*formula).floor))
+	n.unary("ceil", "rounds up.", n.lower((*formula).ceil))
+	n.unary("trunc", "rounds towards 0.", n.lower((*formula).trunc))
+	n.unary("round", "rounds to the nearest whole number, half to even.", n.lower((*formula).round))
 }
 
 func (n *vecNeon) binary(name, doc string, body func()) {

@@ -57,6 +57,14 @@ var unaries = map[string]func(x float32) float32{
 	"tanh":    exact.Tanh,
 	"sigmoid": exact.Sigmoid,
 	"silu":    exact.SiLU, "siluGrad": exact.SiLUGrad, "gelu": exact.GELU, "geluGrad": exact.GELUGrad,
+	"erf": exact.Erf, "expm1": exact.Expm1, "log1p": exact.Log1p, "softplus": exact.Softplus, "geluTanh": exact.GELUTanh, "geluTanhGrad": exact.GELUTanhGrad,
+	"sin": exact.Sin, "cos": exact.Cos,
+	"sign":  func(x float32) float32 { return choose(x > 0, 1, choose(x < 0, -1, x)) },
+	"floor": rounding(math.Floor), "ceil": rounding(math.Ceil), "trunc": rounding(math.Trunc), "round": rounding(math.RoundToEven),
+}
+
+func rounding(f func(float64) float64) func(x float32) float32 {
+	return func(x float32) float32 { return float32(f(float64(x))) }
 }
 
 func choose(c bool, a, b float32) float32 {

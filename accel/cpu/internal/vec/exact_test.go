@@ -31,7 +31,8 @@ func TestExact(t *testing.T) {
 			t.Skip("no assembly")
 		}
 		for op, f := range map[Op]func(float32) float32{Exp: exact.Exp, Log: exact.Log, Tanh: exact.Tanh, Sigmoid: exact.Sigmoid,
-			SiLU: exact.SiLU, SiLUGrad: exact.SiLUGrad, GELU: exact.GELU, GELUGrad: exact.GELUGrad} {
+			SiLU: exact.SiLU, SiLUGrad: exact.SiLUGrad, GELU: exact.GELU, GELUGrad: exact.GELUGrad, GELUTanh: exact.GELUTanh, GELUTanhGrad: exact.GELUTanhGrad,
+			Erf: exact.Erf, Expm1: exact.Expm1, Log1p: exact.Log1p, Softplus: exact.Softplus} {
 			run(t, compile(t, l, single(op, n, tensor.F32)), [][]byte{memory(x)}, [][]byte{memory(got)})
 			for i, g := range got {
 				if w := f(x[i]); math.Float32bits(g) != math.Float32bits(w) && !(g != g && w != w) {
@@ -65,7 +66,7 @@ func TestExact(t *testing.T) {
 
 // TestBounds measures the functions' errors over samples of all exponents. With -all it takes every float32, which takes minutes.
 func TestBounds(t *testing.T) {
-	step := uint32(251)
+	step := uint32(769)
 	if *all {
 		step = 1
 	}

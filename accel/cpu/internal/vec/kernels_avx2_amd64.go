@@ -67,6 +67,71 @@ func geluF32AVX2(dst *float32, a *float32, n int)
 //go:noescape
 func geluGradF32AVX2(dst *float32, a *float32, n int)
 
+// erfF32AVX2 takes the error function, at most 3 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func erfF32AVX2(dst *float32, a *float32, n int)
+
+// expm1F32AVX2 takes e**x - 1, at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func expm1F32AVX2(dst *float32, a *float32, n int)
+
+// log1pF32AVX2 takes log(1+x), at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func log1pF32AVX2(dst *float32, a *float32, n int)
+
+// softplusF32AVX2 takes log(1+e**x), at most 3 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func softplusF32AVX2(dst *float32, a *float32, n int)
+
+// geluTanhF32AVX2 takes x/(1+e**-v) with v = 2 sqrt(2/π) (x + 0.044715 x**3), at most 4 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func geluTanhF32AVX2(dst *float32, a *float32, n int)
+
+// geluTanhGradF32AVX2 takes the derivative of geluTanh, at most 6 ULP from the exact result, or near its zero of 1/8. dst may be a.
+//
+//go:noescape
+func geluTanhGradF32AVX2(dst *float32, a *float32, n int)
+
+// sinF32AVX2 takes sines where |x| is at most 2**16, at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func sinF32AVX2(dst *float32, a *float32, n int)
+
+// cosF32AVX2 takes cosines where |x| is at most 2**16, at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func cosF32AVX2(dst *float32, a *float32, n int)
+
+// signF32AVX2 takes 1 above 0, -1 below, else x. dst may be a.
+//
+//go:noescape
+func signF32AVX2(dst *float32, a *float32, n int)
+
+// floorF32AVX2 rounds down. dst may be a.
+//
+//go:noescape
+func floorF32AVX2(dst *float32, a *float32, n int)
+
+// ceilF32AVX2 rounds up. dst may be a.
+//
+//go:noescape
+func ceilF32AVX2(dst *float32, a *float32, n int)
+
+// truncF32AVX2 rounds towards 0. dst may be a.
+//
+//go:noescape
+func truncF32AVX2(dst *float32, a *float32, n int)
+
+// roundF32AVX2 rounds to the nearest whole number, half to even. dst may be a.
+//
+//go:noescape
+func roundF32AVX2(dst *float32, a *float32, n int)
+
 // addF32AVX2 adds. A step is 1, or 0 for an operand that is one vector, all of whose lanes count: every vector of the result then meets that one. dst may be an operand whose step is 1.
 //
 //go:noescape

@@ -638,84 +638,82 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 
 wide:
 	VMOVUPS      (CX), Y0
-	VMOVUPS      c00800000<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y2
-	VMULPS       c4b000000<>+0(SB), Y0, Y1
-	VBLENDVPS    Y2, Y1, Y0, Y4
-	VPSUBD       c3f3504f3<>+0(SB), Y4, Y1
-	VPSRAD       $0x17, Y1, Y1
-	VPSLLD       $0x17, Y1, Y3
-	VPSUBD       Y3, Y4, Y3
-	VSUBPS       c3f800000<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y1, Y1
-	VSUBPS       c41b80000<>+0(SB), Y1, Y4
-	VBLENDVPS    Y2, Y4, Y1, Y1
-	VMOVUPS      c3d9021bb<>+0(SB), Y2
-	VFMADD213PS  cbdebd1b8<>+0(SB), Y3, Y2
-	VFMADD213PS  c3def251a<>+0(SB), Y3, Y2
-	VFMADD213PS  cbdfe5d4f<>+0(SB), Y3, Y2
-	VFMADD213PS  c3e11e9bf<>+0(SB), Y3, Y2
-	VFMADD213PS  cbe2aae50<>+0(SB), Y3, Y2
-	VFMADD213PS  c3e4cceac<>+0(SB), Y3, Y2
-	VFMADD213PS  cbe7ffffc<>+0(SB), Y3, Y2
-	VFMADD213PS  c3eaaaaaa<>+0(SB), Y3, Y2
-	VMULPS       Y3, Y3, Y4
-	VMULPS       Y3, Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  cb95e8083<>+0(SB), Y1, Y2
-	VFNMADD231PS c3f000000<>+0(SB), Y4, Y2
-	VADDPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00800000<>+0(SB), Y0, Y1
+	VMULPS       c4b000000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y1, Y2, Y0, Y2
+	VPSUBD       c3f3504f3<>+0(SB), Y2, Y3
+	VPSRAD       $0x17, Y3, Y3
+	VPSLLD       $0x17, Y3, Y4
+	VPSUBD       Y4, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       c41b80000<>+0(SB), Y3, Y4
+	VBLENDVPS    Y1, Y4, Y3, Y1
+	VSUBPS       c3f800000<>+0(SB), Y2, Y2
+	VMOVUPS      cbdebd1b8<>+0(SB), Y3
+	VFMADD231PS  c3d9021bb<>+0(SB), Y2, Y3
+	VFMADD213PS  c3def251a<>+0(SB), Y2, Y3
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe2aae50<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e4cceac<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y2, Y3
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VMULPS       Y3, Y2, Y3
+	VMULPS       Y3, Y4, Y3
+	VFMADD231PS  cb95e8083<>+0(SB), Y1, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y4, Y3
+	VADDPS       Y2, Y3, Y2
 	VFMADD231PS  c3f318000<>+0(SB), Y1, Y2
-	VMOVUPS      c7f800000<>+0(SB), Y1
-	VCMPPS       $0x00, Y1, Y0, Y3
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VXORPS       Y2, Y2, Y2
-	VCMPPS       $0x00, Y2, Y0, Y3
-	VMOVUPS      cff800000<>+0(SB), Y4
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VCMPPS       $0x19, Y2, Y0, Y0
-	VMOVUPS      c7fc00000<>+0(SB), Y2
-	VBLENDVPS    Y0, Y2, Y1, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y1
+	VBLENDVPS    Y1, Y2, Y0, Y1
+	VMOVUPS      c00000000<>+0(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VMOVUPS      cff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y2
+	VCMPPS       $0x00, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VBLENDVPS    Y2, c7fc00000<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(CX), Y0
-	VMOVUPS      c00800000<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y2
-	VMULPS       c4b000000<>+0(SB), Y0, Y1
-	VBLENDVPS    Y2, Y1, Y0, Y4
-	VPSUBD       c3f3504f3<>+0(SB), Y4, Y1
-	VPSRAD       $0x17, Y1, Y1
-	VPSLLD       $0x17, Y1, Y3
-	VPSUBD       Y3, Y4, Y3
-	VSUBPS       c3f800000<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y1, Y1
-	VSUBPS       c41b80000<>+0(SB), Y1, Y4
-	VBLENDVPS    Y2, Y4, Y1, Y1
-	VMOVUPS      c3d9021bb<>+0(SB), Y2
-	VFMADD213PS  cbdebd1b8<>+0(SB), Y3, Y2
-	VFMADD213PS  c3def251a<>+0(SB), Y3, Y2
-	VFMADD213PS  cbdfe5d4f<>+0(SB), Y3, Y2
-	VFMADD213PS  c3e11e9bf<>+0(SB), Y3, Y2
-	VFMADD213PS  cbe2aae50<>+0(SB), Y3, Y2
-	VFMADD213PS  c3e4cceac<>+0(SB), Y3, Y2
-	VFMADD213PS  cbe7ffffc<>+0(SB), Y3, Y2
-	VFMADD213PS  c3eaaaaaa<>+0(SB), Y3, Y2
-	VMULPS       Y3, Y3, Y4
-	VMULPS       Y3, Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  cb95e8083<>+0(SB), Y1, Y2
-	VFNMADD231PS c3f000000<>+0(SB), Y4, Y2
-	VADDPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00800000<>+0(SB), Y0, Y1
+	VMULPS       c4b000000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y1, Y2, Y0, Y2
+	VPSUBD       c3f3504f3<>+0(SB), Y2, Y3
+	VPSRAD       $0x17, Y3, Y3
+	VPSLLD       $0x17, Y3, Y4
+	VPSUBD       Y4, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       c41b80000<>+0(SB), Y3, Y4
+	VBLENDVPS    Y1, Y4, Y3, Y1
+	VSUBPS       c3f800000<>+0(SB), Y2, Y2
+	VMOVUPS      cbdebd1b8<>+0(SB), Y3
+	VFMADD231PS  c3d9021bb<>+0(SB), Y2, Y3
+	VFMADD213PS  c3def251a<>+0(SB), Y2, Y3
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe2aae50<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e4cceac<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y2, Y3
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VMULPS       Y3, Y2, Y3
+	VMULPS       Y3, Y4, Y3
+	VFMADD231PS  cb95e8083<>+0(SB), Y1, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y4, Y3
+	VADDPS       Y2, Y3, Y2
 	VFMADD231PS  c3f318000<>+0(SB), Y1, Y2
-	VMOVUPS      c7f800000<>+0(SB), Y1
-	VCMPPS       $0x00, Y1, Y0, Y3
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VXORPS       Y2, Y2, Y2
-	VCMPPS       $0x00, Y2, Y0, Y3
-	VMOVUPS      cff800000<>+0(SB), Y4
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VCMPPS       $0x19, Y2, Y0, Y0
-	VMOVUPS      c7fc00000<>+0(SB), Y2
-	VBLENDVPS    Y0, Y2, Y1, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y1
+	VBLENDVPS    Y1, Y2, Y0, Y1
+	VMOVUPS      c00000000<>+0(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VMOVUPS      cff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y2
+	VCMPPS       $0x00, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VBLENDVPS    Y2, c7fc00000<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, 32(AX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
@@ -729,44 +727,43 @@ single:
 
 loop:
 	VMOVUPS      (CX), Y0
-	VMOVUPS      c00800000<>+0(SB), Y1
-	VCMPPS       $0x11, Y1, Y0, Y2
-	VMULPS       c4b000000<>+0(SB), Y0, Y1
-	VBLENDVPS    Y2, Y1, Y0, Y4
-	VPSUBD       c3f3504f3<>+0(SB), Y4, Y1
-	VPSRAD       $0x17, Y1, Y1
-	VPSLLD       $0x17, Y1, Y3
-	VPSUBD       Y3, Y4, Y3
-	VSUBPS       c3f800000<>+0(SB), Y3, Y3
-	VCVTDQ2PS    Y1, Y1
-	VSUBPS       c41b80000<>+0(SB), Y1, Y4
-	VBLENDVPS    Y2, Y4, Y1, Y1
-	VMOVUPS      c3d9021bb<>+0(SB), Y2
-	VFMADD213PS  cbdebd1b8<>+0(SB), Y3, Y2
-	VFMADD213PS  c3def251a<>+0(SB), Y3, Y2
-	VFMADD213PS  cbdfe5d4f<>+0(SB), Y3, Y2
-	VFMADD213PS  c3e11e9bf<>+0(SB), Y3, Y2
-	VFMADD213PS  cbe2aae50<>+0(SB), Y3, Y2
-	VFMADD213PS  c3e4cceac<>+0(SB), Y3, Y2
-	VFMADD213PS  cbe7ffffc<>+0(SB), Y3, Y2
-	VFMADD213PS  c3eaaaaaa<>+0(SB), Y3, Y2
-	VMULPS       Y3, Y3, Y4
-	VMULPS       Y3, Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  cb95e8083<>+0(SB), Y1, Y2
-	VFNMADD231PS c3f000000<>+0(SB), Y4, Y2
-	VADDPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00800000<>+0(SB), Y0, Y1
+	VMULPS       c4b000000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y1, Y2, Y0, Y2
+	VPSUBD       c3f3504f3<>+0(SB), Y2, Y3
+	VPSRAD       $0x17, Y3, Y3
+	VPSLLD       $0x17, Y3, Y4
+	VPSUBD       Y4, Y2, Y2
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       c41b80000<>+0(SB), Y3, Y4
+	VBLENDVPS    Y1, Y4, Y3, Y1
+	VSUBPS       c3f800000<>+0(SB), Y2, Y2
+	VMOVUPS      cbdebd1b8<>+0(SB), Y3
+	VFMADD231PS  c3d9021bb<>+0(SB), Y2, Y3
+	VFMADD213PS  c3def251a<>+0(SB), Y2, Y3
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe2aae50<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e4cceac<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y2, Y3
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VMULPS       Y3, Y2, Y3
+	VMULPS       Y3, Y4, Y3
+	VFMADD231PS  cb95e8083<>+0(SB), Y1, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y4, Y3
+	VADDPS       Y2, Y3, Y2
 	VFMADD231PS  c3f318000<>+0(SB), Y1, Y2
-	VMOVUPS      c7f800000<>+0(SB), Y1
-	VCMPPS       $0x00, Y1, Y0, Y3
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VXORPS       Y2, Y2, Y2
-	VCMPPS       $0x00, Y2, Y0, Y3
-	VMOVUPS      cff800000<>+0(SB), Y4
-	VBLENDVPS    Y3, Y4, Y1, Y1
-	VCMPPS       $0x19, Y2, Y0, Y0
-	VMOVUPS      c7fc00000<>+0(SB), Y2
-	VBLENDVPS    Y0, Y2, Y1, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y1
+	VBLENDVPS    Y1, Y2, Y0, Y1
+	VMOVUPS      c00000000<>+0(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VMOVUPS      cff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y2
+	VCMPPS       $0x00, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VBLENDVPS    Y2, c7fc00000<>+0(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)
 	ADDQ         $+32, AX
 	ADDQ         $+32, CX
@@ -780,44 +777,43 @@ tail:
 	NEGQ         DX
 	VMOVUPS      (BX)(DX*4), Y0
 	VMASKMOVPS   (CX), Y0, Y1
-	VMOVUPS      c00800000<>+0(SB), Y2
-	VCMPPS       $0x11, Y2, Y1, Y3
-	VMULPS       c4b000000<>+0(SB), Y1, Y2
-	VBLENDVPS    Y3, Y2, Y1, Y5
-	VPSUBD       c3f3504f3<>+0(SB), Y5, Y2
-	VPSRAD       $0x17, Y2, Y2
-	VPSLLD       $0x17, Y2, Y4
-	VPSUBD       Y4, Y5, Y4
-	VSUBPS       c3f800000<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y2, Y2
-	VSUBPS       c41b80000<>+0(SB), Y2, Y5
-	VBLENDVPS    Y3, Y5, Y2, Y2
-	VMOVUPS      c3d9021bb<>+0(SB), Y3
-	VFMADD213PS  cbdebd1b8<>+0(SB), Y4, Y3
-	VFMADD213PS  c3def251a<>+0(SB), Y4, Y3
-	VFMADD213PS  cbdfe5d4f<>+0(SB), Y4, Y3
-	VFMADD213PS  c3e11e9bf<>+0(SB), Y4, Y3
-	VFMADD213PS  cbe2aae50<>+0(SB), Y4, Y3
-	VFMADD213PS  c3e4cceac<>+0(SB), Y4, Y3
-	VFMADD213PS  cbe7ffffc<>+0(SB), Y4, Y3
-	VFMADD213PS  c3eaaaaaa<>+0(SB), Y4, Y3
-	VMULPS       Y4, Y4, Y5
-	VMULPS       Y4, Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VFMADD231PS  cb95e8083<>+0(SB), Y2, Y3
-	VFNMADD231PS c3f000000<>+0(SB), Y5, Y3
-	VADDPS       Y4, Y3, Y3
+	VCMPPS       $0x11, c00800000<>+0(SB), Y1, Y2
+	VMULPS       c4b000000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y2, Y3, Y1, Y3
+	VPSUBD       c3f3504f3<>+0(SB), Y3, Y4
+	VPSRAD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y4, Y5
+	VPSUBD       Y5, Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       c41b80000<>+0(SB), Y4, Y5
+	VBLENDVPS    Y2, Y5, Y4, Y2
+	VSUBPS       c3f800000<>+0(SB), Y3, Y3
+	VMOVUPS      cbdebd1b8<>+0(SB), Y4
+	VFMADD231PS  c3d9021bb<>+0(SB), Y3, Y4
+	VFMADD213PS  c3def251a<>+0(SB), Y3, Y4
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y3, Y4
+	VFMADD213PS  cbe2aae50<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e4cceac<>+0(SB), Y3, Y4
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y3, Y4
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VMULPS       Y4, Y3, Y4
+	VMULPS       Y4, Y5, Y4
+	VFMADD231PS  cb95e8083<>+0(SB), Y2, Y4
+	VFNMADD231PS c3f000000<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
 	VFMADD231PS  c3f318000<>+0(SB), Y2, Y3
-	VMOVUPS      c7f800000<>+0(SB), Y2
-	VCMPPS       $0x00, Y2, Y1, Y4
-	VBLENDVPS    Y4, Y2, Y3, Y2
-	VXORPS       Y3, Y3, Y3
-	VCMPPS       $0x00, Y3, Y1, Y4
-	VMOVUPS      cff800000<>+0(SB), Y5
-	VBLENDVPS    Y4, Y5, Y2, Y2
-	VCMPPS       $0x19, Y3, Y1, Y1
-	VMOVUPS      c7fc00000<>+0(SB), Y3
-	VBLENDVPS    Y1, Y3, Y2, Y1
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y1, Y2
+	VBLENDVPS    Y2, Y3, Y1, Y2
+	VMOVUPS      c00000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y3
+	VMOVUPS      cff800000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y3
+	VCMPPS       $0x00, Y1, Y1, Y4
+	VBLENDVPS    Y4, Y2, Y1, Y1
+	VBLENDVPS    Y3, c7fc00000<>+0(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)
 
 done:
@@ -963,6 +959,16 @@ DATA c7f800000<>+20(SB)/4, $0x7f800000
 DATA c7f800000<>+24(SB)/4, $0x7f800000
 DATA c7f800000<>+28(SB)/4, $0x7f800000
 GLOBL c7f800000<>(SB), RODATA|NOPTR, $32
+
+DATA c00000000<>+0(SB)/4, $0x00000000
+DATA c00000000<>+4(SB)/4, $0x00000000
+DATA c00000000<>+8(SB)/4, $0x00000000
+DATA c00000000<>+12(SB)/4, $0x00000000
+DATA c00000000<>+16(SB)/4, $0x00000000
+DATA c00000000<>+20(SB)/4, $0x00000000
+DATA c00000000<>+24(SB)/4, $0x00000000
+DATA c00000000<>+28(SB)/4, $0x00000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $32
 
 DATA cff800000<>+0(SB)/4, $0xff800000
 DATA cff800000<>+4(SB)/4, $0xff800000
@@ -1454,16 +1460,6 @@ done:
 	VZEROUPPER
 	RET
 
-DATA c00000000<>+0(SB)/4, $0x00000000
-DATA c00000000<>+4(SB)/4, $0x00000000
-DATA c00000000<>+8(SB)/4, $0x00000000
-DATA c00000000<>+12(SB)/4, $0x00000000
-DATA c00000000<>+16(SB)/4, $0x00000000
-DATA c00000000<>+20(SB)/4, $0x00000000
-DATA c00000000<>+24(SB)/4, $0x00000000
-DATA c00000000<>+28(SB)/4, $0x00000000
-GLOBL c00000000<>(SB), RODATA|NOPTR, $32
-
 // func siluF32AVX2(dst *float32, a *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·siluF32AVX2(SB), NOSPLIT, $0-24
@@ -1735,7 +1731,6 @@ wide:
 	VADDPS       c3f800000<>+0(SB), Y4, Y5
 	VMOVUPS      c3f800000<>+0(SB), Y6
 	VDIVPS       Y5, Y6, Y5
-	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
 	VMOVUPS      c3f800000<>+0(SB), Y6
 	VFNMADD231PS Y5, Y1, Y6
 	VMULPS       Y6, Y2, Y2
@@ -1748,6 +1743,7 @@ wide:
 	VPADDD       c0000007f<>+0(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VFMADD213PS  c3f800000<>+0(SB), Y5, Y1
 	VBLENDVPS    Y0, Y2, Y1, Y0
@@ -1785,7 +1781,6 @@ wide:
 	VADDPS       c3f800000<>+0(SB), Y4, Y5
 	VMOVUPS      c3f800000<>+0(SB), Y6
 	VDIVPS       Y5, Y6, Y5
-	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
 	VMOVUPS      c3f800000<>+0(SB), Y6
 	VFNMADD231PS Y5, Y1, Y6
 	VMULPS       Y6, Y2, Y2
@@ -1798,6 +1793,7 @@ wide:
 	VPADDD       c0000007f<>+0(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VFMADD213PS  c3f800000<>+0(SB), Y5, Y1
 	VBLENDVPS    Y0, Y2, Y1, Y0
@@ -1846,7 +1842,6 @@ loop:
 	VADDPS       c3f800000<>+0(SB), Y4, Y5
 	VMOVUPS      c3f800000<>+0(SB), Y6
 	VDIVPS       Y5, Y6, Y5
-	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
 	VMOVUPS      c3f800000<>+0(SB), Y6
 	VFNMADD231PS Y5, Y1, Y6
 	VMULPS       Y6, Y2, Y2
@@ -1859,6 +1854,7 @@ loop:
 	VPADDD       c0000007f<>+0(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VFMADD213PS  c3f800000<>+0(SB), Y5, Y1
 	VBLENDVPS    Y0, Y2, Y1, Y0
@@ -1907,7 +1903,6 @@ tail:
 	VADDPS       c3f800000<>+0(SB), Y5, Y6
 	VMOVUPS      c3f800000<>+0(SB), Y7
 	VDIVPS       Y6, Y7, Y6
-	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y1
 	VMOVUPS      c3f800000<>+0(SB), Y7
 	VFNMADD231PS Y6, Y2, Y7
 	VMULPS       Y7, Y3, Y3
@@ -1920,6 +1915,7 @@ tail:
 	VPADDD       c0000007f<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
 	VBLENDVPS    Y1, Y3, Y2, Y1
@@ -2615,6 +2611,2576 @@ DATA c3ecc422a<>+20(SB)/4, $0x3ecc422a
 DATA c3ecc422a<>+24(SB)/4, $0x3ecc422a
 DATA c3ecc422a<>+28(SB)/4, $0x3ecc422a
 GLOBL c3ecc422a<>(SB), RODATA|NOPTR, $32
+
+// func erfF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      cba5c2b6e<>+0(SB), Y2
+	VFMADD231PS  c38ccad09<>+0(SB), Y1, Y2
+	VFMADD213PS  c3bab048c<>+0(SB), Y1, Y2
+	VFMADD213PS  cbcdc14ad<>+0(SB), Y1, Y2
+	VFMADD213PS  c3de71788<>+0(SB), Y1, Y2
+	VFMADD213PS  cbec093a3<>+0(SB), Y1, Y2
+	VFMADD213PS  c3e0375d4<>+0(SB), Y1, Y2
+	VMOVUPS      Y0, Y1
+	VFMADD231PS  Y2, Y0, Y1
+	VANDPS       c7fffffff<>+0(SB), Y0, Y2
+	VMOVUPS      c40c00000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       Y2, Y2, Y3
+	VMULPS       cbf800000<>+0(SB), Y3, Y4
+	VFNMADD231PS Y2, Y2, Y3
+	VMULPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS c3f318000<>+0(SB), Y5, Y4
+	VFNMADD231PS cb95e8083<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y4
+	VFMADD231PS  c3ed93924<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VDIVPS       Y4, Y6, Y4
+	VMOVUPS      c3de653df<>+0(SB), Y6
+	VFMADD231PS  cbca8fd64<>+0(SB), Y4, Y6
+	VFMADD213PS  cbe69c366<>+0(SB), Y4, Y6
+	VFMADD213PS  c3e447cee<>+0(SB), Y4, Y6
+	VFMADD213PS  cbda2d583<>+0(SB), Y4, Y6
+	VFMADD213PS  c3dc506fe<>+0(SB), Y4, Y6
+	VFMADD213PS  c3da081a5<>+0(SB), Y4, Y6
+	VFMADD213PS  c3de1c52a<>+0(SB), Y4, Y6
+	VFMADD213PS  c3df4e1cf<>+0(SB), Y4, Y6
+	VFMADD213PS  c3df51e50<>+0(SB), Y4, Y6
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, c3f19999a<>+0(SB), Y2, Y2
+	VMOVUPS      c3f800000<>+0(SB), Y4
+	VSUBPS       Y3, Y4, Y3
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y0, Y3, Y0
+	VBLENDVPS    Y2, Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      cba5c2b6e<>+0(SB), Y2
+	VFMADD231PS  c38ccad09<>+0(SB), Y1, Y2
+	VFMADD213PS  c3bab048c<>+0(SB), Y1, Y2
+	VFMADD213PS  cbcdc14ad<>+0(SB), Y1, Y2
+	VFMADD213PS  c3de71788<>+0(SB), Y1, Y2
+	VFMADD213PS  cbec093a3<>+0(SB), Y1, Y2
+	VFMADD213PS  c3e0375d4<>+0(SB), Y1, Y2
+	VMOVUPS      Y0, Y1
+	VFMADD231PS  Y2, Y0, Y1
+	VANDPS       c7fffffff<>+0(SB), Y0, Y2
+	VMOVUPS      c40c00000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       Y2, Y2, Y3
+	VMULPS       cbf800000<>+0(SB), Y3, Y4
+	VFNMADD231PS Y2, Y2, Y3
+	VMULPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS c3f318000<>+0(SB), Y5, Y4
+	VFNMADD231PS cb95e8083<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y4
+	VFMADD231PS  c3ed93924<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VDIVPS       Y4, Y6, Y4
+	VMOVUPS      c3de653df<>+0(SB), Y6
+	VFMADD231PS  cbca8fd64<>+0(SB), Y4, Y6
+	VFMADD213PS  cbe69c366<>+0(SB), Y4, Y6
+	VFMADD213PS  c3e447cee<>+0(SB), Y4, Y6
+	VFMADD213PS  cbda2d583<>+0(SB), Y4, Y6
+	VFMADD213PS  c3dc506fe<>+0(SB), Y4, Y6
+	VFMADD213PS  c3da081a5<>+0(SB), Y4, Y6
+	VFMADD213PS  c3de1c52a<>+0(SB), Y4, Y6
+	VFMADD213PS  c3df4e1cf<>+0(SB), Y4, Y6
+	VFMADD213PS  c3df51e50<>+0(SB), Y4, Y6
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, c3f19999a<>+0(SB), Y2, Y2
+	VMOVUPS      c3f800000<>+0(SB), Y4
+	VSUBPS       Y3, Y4, Y3
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y0, Y3, Y0
+	VBLENDVPS    Y2, Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      cba5c2b6e<>+0(SB), Y2
+	VFMADD231PS  c38ccad09<>+0(SB), Y1, Y2
+	VFMADD213PS  c3bab048c<>+0(SB), Y1, Y2
+	VFMADD213PS  cbcdc14ad<>+0(SB), Y1, Y2
+	VFMADD213PS  c3de71788<>+0(SB), Y1, Y2
+	VFMADD213PS  cbec093a3<>+0(SB), Y1, Y2
+	VFMADD213PS  c3e0375d4<>+0(SB), Y1, Y2
+	VMOVUPS      Y0, Y1
+	VFMADD231PS  Y2, Y0, Y1
+	VANDPS       c7fffffff<>+0(SB), Y0, Y2
+	VMOVUPS      c40c00000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       Y2, Y2, Y3
+	VMULPS       cbf800000<>+0(SB), Y3, Y4
+	VFNMADD231PS Y2, Y2, Y3
+	VMULPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS c3f318000<>+0(SB), Y5, Y4
+	VFNMADD231PS cb95e8083<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y4
+	VFMADD231PS  c3ed93924<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VDIVPS       Y4, Y6, Y4
+	VMOVUPS      c3de653df<>+0(SB), Y6
+	VFMADD231PS  cbca8fd64<>+0(SB), Y4, Y6
+	VFMADD213PS  cbe69c366<>+0(SB), Y4, Y6
+	VFMADD213PS  c3e447cee<>+0(SB), Y4, Y6
+	VFMADD213PS  cbda2d583<>+0(SB), Y4, Y6
+	VFMADD213PS  c3dc506fe<>+0(SB), Y4, Y6
+	VFMADD213PS  c3da081a5<>+0(SB), Y4, Y6
+	VFMADD213PS  c3de1c52a<>+0(SB), Y4, Y6
+	VFMADD213PS  c3df4e1cf<>+0(SB), Y4, Y6
+	VFMADD213PS  c3df51e50<>+0(SB), Y4, Y6
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, c3f19999a<>+0(SB), Y2, Y2
+	VMOVUPS      c3f800000<>+0(SB), Y4
+	VSUBPS       Y3, Y4, Y3
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y0, Y3, Y0
+	VBLENDVPS    Y2, Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      cba5c2b6e<>+0(SB), Y3
+	VFMADD231PS  c38ccad09<>+0(SB), Y2, Y3
+	VFMADD213PS  c3bab048c<>+0(SB), Y2, Y3
+	VFMADD213PS  cbcdc14ad<>+0(SB), Y2, Y3
+	VFMADD213PS  c3de71788<>+0(SB), Y2, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y2, Y3
+	VMOVUPS      Y1, Y2
+	VFMADD231PS  Y3, Y1, Y2
+	VANDPS       c7fffffff<>+0(SB), Y1, Y3
+	VMOVUPS      c40c00000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMULPS       Y3, Y3, Y4
+	VMULPS       cbf800000<>+0(SB), Y4, Y5
+	VFNMADD231PS Y3, Y3, Y4
+	VMULPS       c3f800000<>+0(SB), Y4, Y4
+	VMULPS       c3fb8aa3b<>+0(SB), Y5, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS c3f318000<>+0(SB), Y6, Y5
+	VFNMADD231PS cb95e8083<>+0(SB), Y6, Y5
+	VADDPS       Y4, Y5, Y4
+	VMOVUPS      c3ab743ce<>+0(SB), Y5
+	VFMADD231PS  c39506967<>+0(SB), Y4, Y5
+	VFMADD213PS  c3c088908<>+0(SB), Y4, Y5
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y4, Y5
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y4, Y5
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y7
+	VFMADD231PS  Y7, Y5, Y4
+	VADDPS       c3f800000<>+0(SB), Y4, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFMADD231PS  c3ed93924<>+0(SB), Y3, Y5
+	VMOVUPS      c3f800000<>+0(SB), Y7
+	VDIVPS       Y5, Y7, Y5
+	VMOVUPS      c3de653df<>+0(SB), Y7
+	VFMADD231PS  cbca8fd64<>+0(SB), Y5, Y7
+	VFMADD213PS  cbe69c366<>+0(SB), Y5, Y7
+	VFMADD213PS  c3e447cee<>+0(SB), Y5, Y7
+	VFMADD213PS  cbda2d583<>+0(SB), Y5, Y7
+	VFMADD213PS  c3dc506fe<>+0(SB), Y5, Y7
+	VFMADD213PS  c3da081a5<>+0(SB), Y5, Y7
+	VFMADD213PS  c3de1c52a<>+0(SB), Y5, Y7
+	VFMADD213PS  c3df4e1cf<>+0(SB), Y5, Y7
+	VFMADD213PS  c3df51e50<>+0(SB), Y5, Y7
+	VMULPS       Y7, Y5, Y5
+	VADDPS       Y5, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VCVTPS2DQ    Y6, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VCMPPS       $0x11, c3f19999a<>+0(SB), Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y4
+	VANDPS       c80000000<>+0(SB), Y1, Y1
+	VORPS        Y1, Y4, Y1
+	VBLENDVPS    Y3, Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c38ccad09<>+0(SB)/4, $0x38ccad09
+DATA c38ccad09<>+4(SB)/4, $0x38ccad09
+DATA c38ccad09<>+8(SB)/4, $0x38ccad09
+DATA c38ccad09<>+12(SB)/4, $0x38ccad09
+DATA c38ccad09<>+16(SB)/4, $0x38ccad09
+DATA c38ccad09<>+20(SB)/4, $0x38ccad09
+DATA c38ccad09<>+24(SB)/4, $0x38ccad09
+DATA c38ccad09<>+28(SB)/4, $0x38ccad09
+GLOBL c38ccad09<>(SB), RODATA|NOPTR, $32
+
+DATA cba5c2b6e<>+0(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+4(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+8(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+12(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+16(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+20(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+24(SB)/4, $0xba5c2b6e
+DATA cba5c2b6e<>+28(SB)/4, $0xba5c2b6e
+GLOBL cba5c2b6e<>(SB), RODATA|NOPTR, $32
+
+DATA c3bab048c<>+0(SB)/4, $0x3bab048c
+DATA c3bab048c<>+4(SB)/4, $0x3bab048c
+DATA c3bab048c<>+8(SB)/4, $0x3bab048c
+DATA c3bab048c<>+12(SB)/4, $0x3bab048c
+DATA c3bab048c<>+16(SB)/4, $0x3bab048c
+DATA c3bab048c<>+20(SB)/4, $0x3bab048c
+DATA c3bab048c<>+24(SB)/4, $0x3bab048c
+DATA c3bab048c<>+28(SB)/4, $0x3bab048c
+GLOBL c3bab048c<>(SB), RODATA|NOPTR, $32
+
+DATA cbcdc14ad<>+0(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+4(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+8(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+12(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+16(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+20(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+24(SB)/4, $0xbcdc14ad
+DATA cbcdc14ad<>+28(SB)/4, $0xbcdc14ad
+GLOBL cbcdc14ad<>(SB), RODATA|NOPTR, $32
+
+DATA c3de71788<>+0(SB)/4, $0x3de71788
+DATA c3de71788<>+4(SB)/4, $0x3de71788
+DATA c3de71788<>+8(SB)/4, $0x3de71788
+DATA c3de71788<>+12(SB)/4, $0x3de71788
+DATA c3de71788<>+16(SB)/4, $0x3de71788
+DATA c3de71788<>+20(SB)/4, $0x3de71788
+DATA c3de71788<>+24(SB)/4, $0x3de71788
+DATA c3de71788<>+28(SB)/4, $0x3de71788
+GLOBL c3de71788<>(SB), RODATA|NOPTR, $32
+
+DATA cbec093a3<>+0(SB)/4, $0xbec093a3
+DATA cbec093a3<>+4(SB)/4, $0xbec093a3
+DATA cbec093a3<>+8(SB)/4, $0xbec093a3
+DATA cbec093a3<>+12(SB)/4, $0xbec093a3
+DATA cbec093a3<>+16(SB)/4, $0xbec093a3
+DATA cbec093a3<>+20(SB)/4, $0xbec093a3
+DATA cbec093a3<>+24(SB)/4, $0xbec093a3
+DATA cbec093a3<>+28(SB)/4, $0xbec093a3
+GLOBL cbec093a3<>(SB), RODATA|NOPTR, $32
+
+DATA c3e0375d4<>+0(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+4(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+8(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+12(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+16(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+20(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+24(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+28(SB)/4, $0x3e0375d4
+GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $32
+
+DATA c40c00000<>+0(SB)/4, $0x40c00000
+DATA c40c00000<>+4(SB)/4, $0x40c00000
+DATA c40c00000<>+8(SB)/4, $0x40c00000
+DATA c40c00000<>+12(SB)/4, $0x40c00000
+DATA c40c00000<>+16(SB)/4, $0x40c00000
+DATA c40c00000<>+20(SB)/4, $0x40c00000
+DATA c40c00000<>+24(SB)/4, $0x40c00000
+DATA c40c00000<>+28(SB)/4, $0x40c00000
+GLOBL c40c00000<>(SB), RODATA|NOPTR, $32
+
+DATA c3ed93924<>+0(SB)/4, $0x3ed93924
+DATA c3ed93924<>+4(SB)/4, $0x3ed93924
+DATA c3ed93924<>+8(SB)/4, $0x3ed93924
+DATA c3ed93924<>+12(SB)/4, $0x3ed93924
+DATA c3ed93924<>+16(SB)/4, $0x3ed93924
+DATA c3ed93924<>+20(SB)/4, $0x3ed93924
+DATA c3ed93924<>+24(SB)/4, $0x3ed93924
+DATA c3ed93924<>+28(SB)/4, $0x3ed93924
+GLOBL c3ed93924<>(SB), RODATA|NOPTR, $32
+
+DATA c3f19999a<>+0(SB)/4, $0x3f19999a
+DATA c3f19999a<>+4(SB)/4, $0x3f19999a
+DATA c3f19999a<>+8(SB)/4, $0x3f19999a
+DATA c3f19999a<>+12(SB)/4, $0x3f19999a
+DATA c3f19999a<>+16(SB)/4, $0x3f19999a
+DATA c3f19999a<>+20(SB)/4, $0x3f19999a
+DATA c3f19999a<>+24(SB)/4, $0x3f19999a
+DATA c3f19999a<>+28(SB)/4, $0x3f19999a
+GLOBL c3f19999a<>(SB), RODATA|NOPTR, $32
+
+// func expm1F32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expm1F32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      cc2d00000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS cb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VSUBPS       c3f000000<>+0(SB), Y3, Y2
+	VFMADD231PS  Y1, Y3, Y2
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x11, c30800000<>+0(SB), Y1, Y1
+	VADDPS       Y2, Y2, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      cc2d00000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS cb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VSUBPS       c3f000000<>+0(SB), Y3, Y2
+	VFMADD231PS  Y1, Y3, Y2
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x11, c30800000<>+0(SB), Y1, Y1
+	VADDPS       Y2, Y2, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      cc2d00000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS cb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VSUBPS       c3f000000<>+0(SB), Y3, Y2
+	VFMADD231PS  Y1, Y3, Y2
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VCMPPS       $0x11, c30800000<>+0(SB), Y1, Y1
+	VADDPS       Y2, Y2, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMOVUPS      cc2d00000<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y2
+	VMOVUPS      c42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y3, Y2
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      c3f000000<>+0(SB), Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VSUBPS       c3f000000<>+0(SB), Y4, Y3
+	VFMADD231PS  Y2, Y4, Y3
+	VANDPS       c7fffffff<>+0(SB), Y1, Y2
+	VCMPPS       $0x11, c30800000<>+0(SB), Y2, Y2
+	VADDPS       Y3, Y3, Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c30800000<>+0(SB)/4, $0x30800000
+DATA c30800000<>+4(SB)/4, $0x30800000
+DATA c30800000<>+8(SB)/4, $0x30800000
+DATA c30800000<>+12(SB)/4, $0x30800000
+DATA c30800000<>+16(SB)/4, $0x30800000
+DATA c30800000<>+20(SB)/4, $0x30800000
+DATA c30800000<>+24(SB)/4, $0x30800000
+DATA c30800000<>+28(SB)/4, $0x30800000
+GLOBL c30800000<>(SB), RODATA|NOPTR, $32
+
+// func log1pF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y1
+	VPSUBD       c3f3504f3<>+0(SB), Y1, Y2
+	VPSRAD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y2, Y3
+	VPSUBD       Y3, Y1, Y3
+	VCVTDQ2PS    Y2, Y2
+	VSUBPS       c3f800000<>+0(SB), Y1, Y1
+	VSUBPS       Y1, Y0, Y1
+	VSUBPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       cbf800000<>+0(SB), Y2, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VADDPS       Y1, Y3, Y1
+	VMOVUPS      cbdebd1b8<>+0(SB), Y3
+	VFMADD231PS  c3d9021bb<>+0(SB), Y1, Y3
+	VFMADD213PS  c3def251a<>+0(SB), Y1, Y3
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe2aae50<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e4cceac<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y1, Y3
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMULPS       Y3, Y4, Y3
+	VFMADD231PS  cb95e8083<>+0(SB), Y2, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y4, Y3
+	VADDPS       Y1, Y3, Y1
+	VFMADD231PS  c3f318000<>+0(SB), Y2, Y1
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y1
+	VMOVUPS      cbf800000<>+0(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VMOVUPS      cff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VCMPPS       $0x11, cbf800000<>+0(SB), Y0, Y2
+	VCMPPS       $0x00, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VBLENDVPS    Y2, c7fc00000<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y1
+	VPSUBD       c3f3504f3<>+0(SB), Y1, Y2
+	VPSRAD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y2, Y3
+	VPSUBD       Y3, Y1, Y3
+	VCVTDQ2PS    Y2, Y2
+	VSUBPS       c3f800000<>+0(SB), Y1, Y1
+	VSUBPS       Y1, Y0, Y1
+	VSUBPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       cbf800000<>+0(SB), Y2, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VADDPS       Y1, Y3, Y1
+	VMOVUPS      cbdebd1b8<>+0(SB), Y3
+	VFMADD231PS  c3d9021bb<>+0(SB), Y1, Y3
+	VFMADD213PS  c3def251a<>+0(SB), Y1, Y3
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe2aae50<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e4cceac<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y1, Y3
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMULPS       Y3, Y4, Y3
+	VFMADD231PS  cb95e8083<>+0(SB), Y2, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y4, Y3
+	VADDPS       Y1, Y3, Y1
+	VFMADD231PS  c3f318000<>+0(SB), Y2, Y1
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y1
+	VMOVUPS      cbf800000<>+0(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VMOVUPS      cff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VCMPPS       $0x11, cbf800000<>+0(SB), Y0, Y2
+	VCMPPS       $0x00, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VBLENDVPS    Y2, c7fc00000<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y1
+	VPSUBD       c3f3504f3<>+0(SB), Y1, Y2
+	VPSRAD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y2, Y3
+	VPSUBD       Y3, Y1, Y3
+	VCVTDQ2PS    Y2, Y2
+	VSUBPS       c3f800000<>+0(SB), Y1, Y1
+	VSUBPS       Y1, Y0, Y1
+	VSUBPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       cbf800000<>+0(SB), Y2, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VADDPS       Y1, Y3, Y1
+	VMOVUPS      cbdebd1b8<>+0(SB), Y3
+	VFMADD231PS  c3d9021bb<>+0(SB), Y1, Y3
+	VFMADD213PS  c3def251a<>+0(SB), Y1, Y3
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe2aae50<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e4cceac<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y1, Y3
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMULPS       Y3, Y4, Y3
+	VFMADD231PS  cb95e8083<>+0(SB), Y2, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y4, Y3
+	VADDPS       Y1, Y3, Y1
+	VFMADD231PS  c3f318000<>+0(SB), Y2, Y1
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y1
+	VMOVUPS      cbf800000<>+0(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VMOVUPS      cff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VCMPPS       $0x11, cbf800000<>+0(SB), Y0, Y2
+	VCMPPS       $0x00, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VBLENDVPS    Y2, c7fc00000<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y2
+	VPSUBD       c3f3504f3<>+0(SB), Y2, Y3
+	VPSRAD       $0x17, Y3, Y3
+	VPSLLD       $0x17, Y3, Y4
+	VPSUBD       Y4, Y2, Y4
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       c3f800000<>+0(SB), Y2, Y2
+	VSUBPS       Y2, Y1, Y2
+	VSUBPS       c3f800000<>+0(SB), Y4, Y4
+	VMULPS       cbf800000<>+0(SB), Y3, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VADDPS       Y2, Y4, Y2
+	VMOVUPS      cbdebd1b8<>+0(SB), Y4
+	VFMADD231PS  c3d9021bb<>+0(SB), Y2, Y4
+	VFMADD213PS  c3def251a<>+0(SB), Y2, Y4
+	VFMADD213PS  cbdfe5d4f<>+0(SB), Y2, Y4
+	VFMADD213PS  c3e11e9bf<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aae50<>+0(SB), Y2, Y4
+	VFMADD213PS  c3e4cceac<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe7ffffc<>+0(SB), Y2, Y4
+	VFMADD213PS  c3eaaaaaa<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VMULPS       Y4, Y2, Y4
+	VMULPS       Y4, Y5, Y4
+	VFMADD231PS  cb95e8083<>+0(SB), Y3, Y4
+	VFNMADD231PS c3f000000<>+0(SB), Y5, Y4
+	VADDPS       Y2, Y4, Y2
+	VFMADD231PS  c3f318000<>+0(SB), Y3, Y2
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VMOVUPS      cbf800000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y3
+	VMOVUPS      cff800000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y2
+	VCMPPS       $0x11, cbf800000<>+0(SB), Y1, Y3
+	VCMPPS       $0x00, Y1, Y1, Y4
+	VBLENDVPS    Y4, Y2, Y1, Y1
+	VBLENDVPS    Y3, c7fc00000<>+0(SB), Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softplusF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VORPS        c80000000<>+0(SB), Y0, Y1
+	VMOVUPS      cc2d00000<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS cb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      c3e5b7366<>+0(SB), Y3
+	VFMADD231PS  c3e78b9a1<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e928459<>+0(SB), Y2, Y3
+	VFMADD213PS  c3ecccb58<>+0(SB), Y2, Y3
+	VFMADD213PS  c3f2aaaac<>+0(SB), Y2, Y3
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y1, Y1, Y1
+	VFMADD231PS  Y3, Y2, Y1
+	VMOVUPS      c00000000<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VORPS        c80000000<>+0(SB), Y0, Y1
+	VMOVUPS      cc2d00000<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS cb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      c3e5b7366<>+0(SB), Y3
+	VFMADD231PS  c3e78b9a1<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e928459<>+0(SB), Y2, Y3
+	VFMADD213PS  c3ecccb58<>+0(SB), Y2, Y3
+	VFMADD213PS  c3f2aaaac<>+0(SB), Y2, Y3
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y1, Y1, Y1
+	VFMADD231PS  Y3, Y2, Y1
+	VMOVUPS      c00000000<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VORPS        c80000000<>+0(SB), Y0, Y1
+	VMOVUPS      cc2d00000<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS cb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      c3e5b7366<>+0(SB), Y3
+	VFMADD231PS  c3e78b9a1<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e928459<>+0(SB), Y2, Y3
+	VFMADD213PS  c3ecccb58<>+0(SB), Y2, Y3
+	VFMADD213PS  c3f2aaaac<>+0(SB), Y2, Y3
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y1, Y1, Y1
+	VFMADD231PS  Y3, Y2, Y1
+	VMOVUPS      c00000000<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VORPS        c80000000<>+0(SB), Y1, Y2
+	VMOVUPS      cc2d00000<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      c42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y3, Y2
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VADDPS       c3f800000<>+0(SB), Y2, Y2
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       c40000000<>+0(SB), Y2, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c3e5b7366<>+0(SB), Y4
+	VFMADD231PS  c3e78b9a1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e928459<>+0(SB), Y3, Y4
+	VFMADD213PS  c3ecccb58<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f2aaaac<>+0(SB), Y3, Y4
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y2, Y2, Y2
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      c00000000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VADDPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c40000000<>+0(SB)/4, $0x40000000
+DATA c40000000<>+4(SB)/4, $0x40000000
+DATA c40000000<>+8(SB)/4, $0x40000000
+DATA c40000000<>+12(SB)/4, $0x40000000
+DATA c40000000<>+16(SB)/4, $0x40000000
+DATA c40000000<>+20(SB)/4, $0x40000000
+DATA c40000000<>+24(SB)/4, $0x40000000
+DATA c40000000<>+28(SB)/4, $0x40000000
+GLOBL c40000000<>(SB), RODATA|NOPTR, $32
+
+DATA c3e78b9a1<>+0(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+4(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+8(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+12(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+16(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+20(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+24(SB)/4, $0x3e78b9a1
+DATA c3e78b9a1<>+28(SB)/4, $0x3e78b9a1
+GLOBL c3e78b9a1<>(SB), RODATA|NOPTR, $32
+
+DATA c3e5b7366<>+0(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+4(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+8(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+12(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+16(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+20(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+24(SB)/4, $0x3e5b7366
+DATA c3e5b7366<>+28(SB)/4, $0x3e5b7366
+GLOBL c3e5b7366<>(SB), RODATA|NOPTR, $32
+
+DATA c3e928459<>+0(SB)/4, $0x3e928459
+DATA c3e928459<>+4(SB)/4, $0x3e928459
+DATA c3e928459<>+8(SB)/4, $0x3e928459
+DATA c3e928459<>+12(SB)/4, $0x3e928459
+DATA c3e928459<>+16(SB)/4, $0x3e928459
+DATA c3e928459<>+20(SB)/4, $0x3e928459
+DATA c3e928459<>+24(SB)/4, $0x3e928459
+DATA c3e928459<>+28(SB)/4, $0x3e928459
+GLOBL c3e928459<>(SB), RODATA|NOPTR, $32
+
+DATA c3ecccb58<>+0(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+4(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+8(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+12(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+16(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+20(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+24(SB)/4, $0x3ecccb58
+DATA c3ecccb58<>+28(SB)/4, $0x3ecccb58
+GLOBL c3ecccb58<>(SB), RODATA|NOPTR, $32
+
+DATA c3f2aaaac<>+0(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+4(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+8(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+12(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+16(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+20(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+24(SB)/4, $0x3f2aaaac
+DATA c3f2aaaac<>+28(SB)/4, $0x3f2aaaac
+GLOBL c3f2aaaac<>(SB), RODATA|NOPTR, $32
+
+// func geluTanhF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluTanhF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c41400000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMULPS       c3d922279<>+0(SB), Y2, Y4
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y2, Y5
+	VADDPS       c3fcc422a<>+0(SB), Y4, Y6
+	VSUBPS       Y4, Y6, Y7
+	VSUBPS       Y7, Y6, Y8
+	VSUBPS       Y8, Y4, Y4
+	VMOVUPS      c3fcc422a<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VADDPS       Y7, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y4
+	VFMADD231PS  c3124d8b5<>+0(SB), Y2, Y4
+	VADDPS       cb342bc9b<>+0(SB), Y4, Y3
+	VMULPS       Y6, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS Y6, Y1, Y5
+	VSUBPS       Y5, Y3, Y1
+	VMOVUPS      c3e5b33b6<>+0(SB), Y3
+	VFMADD213PS  c3fcc422a<>+0(SB), Y3, Y2
+	VMULPS       cbf800000<>+0(SB), Y4, Y2
+	VMULPS       cbf800000<>+0(SB), Y1, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y3, Y2
+	VADDPS       Y1, Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y2
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y2
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y2
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y2
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y2
+	VMOVUPS      cc1400000<>+0(SB), Y4
+	VMAXPS       Y0, Y4, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      Y3, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VCVTPS2DQ    Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c41400000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMULPS       c3d922279<>+0(SB), Y2, Y4
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y2, Y5
+	VADDPS       c3fcc422a<>+0(SB), Y4, Y6
+	VSUBPS       Y4, Y6, Y7
+	VSUBPS       Y7, Y6, Y8
+	VSUBPS       Y8, Y4, Y4
+	VMOVUPS      c3fcc422a<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VADDPS       Y7, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y4
+	VFMADD231PS  c3124d8b5<>+0(SB), Y2, Y4
+	VADDPS       cb342bc9b<>+0(SB), Y4, Y3
+	VMULPS       Y6, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS Y6, Y1, Y5
+	VSUBPS       Y5, Y3, Y1
+	VMOVUPS      c3e5b33b6<>+0(SB), Y3
+	VFMADD213PS  c3fcc422a<>+0(SB), Y3, Y2
+	VMULPS       cbf800000<>+0(SB), Y4, Y2
+	VMULPS       cbf800000<>+0(SB), Y1, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y3, Y2
+	VADDPS       Y1, Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y2
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y2
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y2
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y2
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y2
+	VMOVUPS      cc1400000<>+0(SB), Y4
+	VMAXPS       Y0, Y4, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      Y3, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VCVTPS2DQ    Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c41400000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMULPS       c3d922279<>+0(SB), Y2, Y4
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y2, Y5
+	VADDPS       c3fcc422a<>+0(SB), Y4, Y6
+	VSUBPS       Y4, Y6, Y7
+	VSUBPS       Y7, Y6, Y8
+	VSUBPS       Y8, Y4, Y4
+	VMOVUPS      c3fcc422a<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VADDPS       Y7, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y4
+	VFMADD231PS  c3124d8b5<>+0(SB), Y2, Y4
+	VADDPS       cb342bc9b<>+0(SB), Y4, Y3
+	VMULPS       Y6, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS Y6, Y1, Y5
+	VSUBPS       Y5, Y3, Y1
+	VMOVUPS      c3e5b33b6<>+0(SB), Y3
+	VFMADD213PS  c3fcc422a<>+0(SB), Y3, Y2
+	VMULPS       cbf800000<>+0(SB), Y4, Y2
+	VMULPS       cbf800000<>+0(SB), Y1, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y3, Y2
+	VADDPS       Y1, Y2, Y1
+	VMOVUPS      c3ab743ce<>+0(SB), Y2
+	VFMADD231PS  c39506967<>+0(SB), Y1, Y2
+	VFMADD213PS  c3c088908<>+0(SB), Y1, Y2
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y1, Y2
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y1, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y2
+	VMOVUPS      cc1400000<>+0(SB), Y4
+	VMAXPS       Y0, Y4, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      Y3, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VCVTPS2DQ    Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VANDPS       c7fffffff<>+0(SB), Y1, Y2
+	VMOVUPS      c41400000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      Y3, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMULPS       c3d922279<>+0(SB), Y3, Y5
+	VMOVUPS      Y5, Y6
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y6
+	VADDPS       c3fcc422a<>+0(SB), Y5, Y7
+	VSUBPS       Y5, Y7, Y8
+	VSUBPS       Y8, Y7, Y9
+	VSUBPS       Y9, Y5, Y5
+	VMOVUPS      c3fcc422a<>+0(SB), Y9
+	VSUBPS       Y8, Y9, Y8
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y6, Y5, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y4, Y5
+	VFMADD231PS  c3124d8b5<>+0(SB), Y3, Y5
+	VADDPS       cb342bc9b<>+0(SB), Y5, Y4
+	VMULPS       Y7, Y2, Y5
+	VMULPS       Y4, Y2, Y4
+	VMOVUPS      Y5, Y6
+	VFNMADD231PS Y7, Y2, Y6
+	VSUBPS       Y6, Y4, Y2
+	VMOVUPS      c3e5b33b6<>+0(SB), Y4
+	VFMADD213PS  c3fcc422a<>+0(SB), Y4, Y3
+	VMULPS       cbf800000<>+0(SB), Y5, Y3
+	VMULPS       cbf800000<>+0(SB), Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS c3f318000<>+0(SB), Y4, Y3
+	VFNMADD231PS cb95e8083<>+0(SB), Y4, Y3
+	VADDPS       Y2, Y3, Y2
+	VMOVUPS      c3ab743ce<>+0(SB), Y3
+	VFMADD231PS  c39506967<>+0(SB), Y2, Y3
+	VFMADD213PS  c3c088908<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y2, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y5
+	VFMADD231PS  Y5, Y3, Y2
+	VADDPS       c3f800000<>+0(SB), Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y3
+	VMOVUPS      cc1400000<>+0(SB), Y5
+	VMAXPS       Y1, Y5, Y5
+	VMULPS       Y5, Y2, Y5
+	VMOVUPS      Y4, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       c0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VBLENDVPS    Y3, Y5, Y1, Y1
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       c3f800000<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c41400000<>+0(SB)/4, $0x41400000
+DATA c41400000<>+4(SB)/4, $0x41400000
+DATA c41400000<>+8(SB)/4, $0x41400000
+DATA c41400000<>+12(SB)/4, $0x41400000
+DATA c41400000<>+16(SB)/4, $0x41400000
+DATA c41400000<>+20(SB)/4, $0x41400000
+DATA c41400000<>+24(SB)/4, $0x41400000
+DATA c41400000<>+28(SB)/4, $0x41400000
+GLOBL c41400000<>(SB), RODATA|NOPTR, $32
+
+DATA c3d922279<>+0(SB)/4, $0x3d922279
+DATA c3d922279<>+4(SB)/4, $0x3d922279
+DATA c3d922279<>+8(SB)/4, $0x3d922279
+DATA c3d922279<>+12(SB)/4, $0x3d922279
+DATA c3d922279<>+16(SB)/4, $0x3d922279
+DATA c3d922279<>+20(SB)/4, $0x3d922279
+DATA c3d922279<>+24(SB)/4, $0x3d922279
+DATA c3d922279<>+28(SB)/4, $0x3d922279
+GLOBL c3d922279<>(SB), RODATA|NOPTR, $32
+
+DATA c3fcc422a<>+0(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+4(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+8(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+12(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+16(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+20(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+24(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+28(SB)/4, $0x3fcc422a
+GLOBL c3fcc422a<>(SB), RODATA|NOPTR, $32
+
+DATA c3124d8b5<>+0(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+4(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+8(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+12(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+16(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+20(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+24(SB)/4, $0x3124d8b5
+DATA c3124d8b5<>+28(SB)/4, $0x3124d8b5
+GLOBL c3124d8b5<>(SB), RODATA|NOPTR, $32
+
+DATA cb342bc9b<>+0(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+4(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+8(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+12(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+16(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+20(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+24(SB)/4, $0xb342bc9b
+DATA cb342bc9b<>+28(SB)/4, $0xb342bc9b
+GLOBL cb342bc9b<>(SB), RODATA|NOPTR, $32
+
+DATA c3e5b33b6<>+0(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+4(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+8(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+12(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+16(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+20(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+24(SB)/4, $0x3e5b33b6
+DATA c3e5b33b6<>+28(SB)/4, $0x3e5b33b6
+GLOBL c3e5b33b6<>(SB), RODATA|NOPTR, $32
+
+DATA cc1400000<>+0(SB)/4, $0xc1400000
+DATA cc1400000<>+4(SB)/4, $0xc1400000
+DATA cc1400000<>+8(SB)/4, $0xc1400000
+DATA cc1400000<>+12(SB)/4, $0xc1400000
+DATA cc1400000<>+16(SB)/4, $0xc1400000
+DATA cc1400000<>+20(SB)/4, $0xc1400000
+DATA cc1400000<>+24(SB)/4, $0xc1400000
+DATA cc1400000<>+28(SB)/4, $0xc1400000
+GLOBL cc1400000<>(SB), RODATA|NOPTR, $32
+
+// func geluTanhGradF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluTanhGradF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c41400000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMULPS       c3d922279<>+0(SB), Y2, Y4
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y2, Y5
+	VADDPS       c3fcc422a<>+0(SB), Y4, Y6
+	VSUBPS       Y4, Y6, Y7
+	VSUBPS       Y7, Y6, Y8
+	VSUBPS       Y8, Y4, Y4
+	VMOVUPS      c3fcc422a<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VADDPS       Y7, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y4
+	VFMADD231PS  c3124d8b5<>+0(SB), Y2, Y4
+	VADDPS       cb342bc9b<>+0(SB), Y4, Y3
+	VMULPS       Y6, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS Y6, Y1, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      c3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  c3fcc422a<>+0(SB), Y5, Y2
+	VMULPS       cbf800000<>+0(SB), Y4, Y4
+	VMULPS       cbf800000<>+0(SB), Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS c3f318000<>+0(SB), Y5, Y4
+	VFNMADD231PS cb95e8083<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y3, Y2
+	VMOVUPS      Y5, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       c3f800000<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VDIVPS       Y4, Y6, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VFNMADD231PS Y4, Y1, Y6
+	VMULPS       Y6, Y3, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y1
+	VBLENDVPS    Y0, Y3, Y1, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c41400000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMULPS       c3d922279<>+0(SB), Y2, Y4
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y2, Y5
+	VADDPS       c3fcc422a<>+0(SB), Y4, Y6
+	VSUBPS       Y4, Y6, Y7
+	VSUBPS       Y7, Y6, Y8
+	VSUBPS       Y8, Y4, Y4
+	VMOVUPS      c3fcc422a<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VADDPS       Y7, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y4
+	VFMADD231PS  c3124d8b5<>+0(SB), Y2, Y4
+	VADDPS       cb342bc9b<>+0(SB), Y4, Y3
+	VMULPS       Y6, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS Y6, Y1, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      c3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  c3fcc422a<>+0(SB), Y5, Y2
+	VMULPS       cbf800000<>+0(SB), Y4, Y4
+	VMULPS       cbf800000<>+0(SB), Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS c3f318000<>+0(SB), Y5, Y4
+	VFNMADD231PS cb95e8083<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y3, Y2
+	VMOVUPS      Y5, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       c3f800000<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VDIVPS       Y4, Y6, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VFNMADD231PS Y4, Y1, Y6
+	VMULPS       Y6, Y3, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y1
+	VBLENDVPS    Y0, Y3, Y1, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c41400000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMULPS       c3d922279<>+0(SB), Y2, Y4
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y2, Y5
+	VADDPS       c3fcc422a<>+0(SB), Y4, Y6
+	VSUBPS       Y4, Y6, Y7
+	VSUBPS       Y7, Y6, Y8
+	VSUBPS       Y8, Y4, Y4
+	VMOVUPS      c3fcc422a<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VADDPS       Y7, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y4
+	VFMADD231PS  c3124d8b5<>+0(SB), Y2, Y4
+	VADDPS       cb342bc9b<>+0(SB), Y4, Y3
+	VMULPS       Y6, Y1, Y4
+	VMULPS       Y3, Y1, Y3
+	VMOVUPS      Y4, Y5
+	VFNMADD231PS Y6, Y1, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      c3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  c3fcc422a<>+0(SB), Y5, Y2
+	VMULPS       cbf800000<>+0(SB), Y4, Y4
+	VMULPS       cbf800000<>+0(SB), Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS c3f318000<>+0(SB), Y5, Y4
+	VFNMADD231PS cb95e8083<>+0(SB), Y5, Y4
+	VADDPS       Y3, Y4, Y3
+	VMOVUPS      c3ab743ce<>+0(SB), Y4
+	VFMADD231PS  c39506967<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y3, Y2
+	VMOVUPS      Y5, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       c3f800000<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VDIVPS       Y4, Y6, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VFNMADD231PS Y4, Y1, Y6
+	VMULPS       Y6, Y3, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y1
+	VBLENDVPS    Y0, Y3, Y1, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VANDPS       c7fffffff<>+0(SB), Y1, Y2
+	VMOVUPS      c41400000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      Y3, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMULPS       c3d922279<>+0(SB), Y3, Y5
+	VMOVUPS      Y5, Y6
+	VFNMADD231PS c3d922279<>+0(SB), Y3, Y6
+	VADDPS       c3fcc422a<>+0(SB), Y5, Y7
+	VSUBPS       Y5, Y7, Y8
+	VSUBPS       Y8, Y7, Y9
+	VSUBPS       Y9, Y5, Y5
+	VMOVUPS      c3fcc422a<>+0(SB), Y9
+	VSUBPS       Y8, Y9, Y8
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y6, Y5, Y5
+	VFNMADD231PS c3d922279<>+0(SB), Y4, Y5
+	VFMADD231PS  c3124d8b5<>+0(SB), Y3, Y5
+	VADDPS       cb342bc9b<>+0(SB), Y5, Y4
+	VMULPS       Y7, Y2, Y5
+	VMULPS       Y4, Y2, Y4
+	VMOVUPS      Y5, Y6
+	VFNMADD231PS Y7, Y2, Y6
+	VSUBPS       Y6, Y4, Y4
+	VMOVUPS      c3e5b33b6<>+0(SB), Y6
+	VFMADD213PS  c3fcc422a<>+0(SB), Y6, Y3
+	VMULPS       cbf800000<>+0(SB), Y5, Y5
+	VMULPS       cbf800000<>+0(SB), Y4, Y4
+	VMULPS       c3fb8aa3b<>+0(SB), Y5, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS c3f318000<>+0(SB), Y6, Y5
+	VFNMADD231PS cb95e8083<>+0(SB), Y6, Y5
+	VADDPS       Y4, Y5, Y4
+	VMOVUPS      c3ab743ce<>+0(SB), Y5
+	VFMADD231PS  c39506967<>+0(SB), Y4, Y5
+	VFMADD213PS  c3c088908<>+0(SB), Y4, Y5
+	VFMADD213PS  c3d2aa9c1<>+0(SB), Y4, Y5
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y4, Y5
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y7
+	VFMADD231PS  Y7, Y5, Y4
+	VADDPS       c3f800000<>+0(SB), Y4, Y4
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      Y4, Y3
+	VMOVUPS      Y6, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y7
+	VPSUBD       Y7, Y5, Y5
+	VPADDD       c0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VADDPS       c3f800000<>+0(SB), Y3, Y5
+	VMOVUPS      c3f800000<>+0(SB), Y7
+	VDIVPS       Y5, Y7, Y5
+	VMOVUPS      c3f800000<>+0(SB), Y7
+	VFNMADD231PS Y5, Y2, Y7
+	VMULPS       Y7, Y4, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       c0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VBLENDVPS    Y1, Y4, Y2, Y1
+	VMULPS       Y5, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sinF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS ca6f72ced<>+0(SB), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       Y0, Y2, Y3
+	VMOVUPS      cb950079a<>+0(SB), Y4
+	VFMADD231PS  c36365f77<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088884<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c37d00840<>+0(SB), Y4
+	VFMADD231PS  cb492058e<>+0(SB), Y2, Y4
+	VFMADD213PS  cbab60b5c<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFNMADD231PS c3f000000<>+0(SB), Y2, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VADDPS       c00000000<>+0(SB), Y1, Y1
+	VMULPS       c3f000000<>+0(SB), Y1, Y2
+	VROUNDPS     $0x09, Y2, Y2
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y1
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS ca6f72ced<>+0(SB), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       Y0, Y2, Y3
+	VMOVUPS      cb950079a<>+0(SB), Y4
+	VFMADD231PS  c36365f77<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088884<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c37d00840<>+0(SB), Y4
+	VFMADD231PS  cb492058e<>+0(SB), Y2, Y4
+	VFMADD213PS  cbab60b5c<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFNMADD231PS c3f000000<>+0(SB), Y2, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VADDPS       c00000000<>+0(SB), Y1, Y1
+	VMULPS       c3f000000<>+0(SB), Y1, Y2
+	VROUNDPS     $0x09, Y2, Y2
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y1
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS ca6f72ced<>+0(SB), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       Y0, Y2, Y3
+	VMOVUPS      cb950079a<>+0(SB), Y4
+	VFMADD231PS  c36365f77<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088884<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c37d00840<>+0(SB), Y4
+	VFMADD231PS  cb492058e<>+0(SB), Y2, Y4
+	VFMADD213PS  cbab60b5c<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFNMADD231PS c3f000000<>+0(SB), Y2, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VADDPS       c00000000<>+0(SB), Y1, Y1
+	VMULPS       c3f000000<>+0(SB), Y1, Y2
+	VROUNDPS     $0x09, Y2, Y2
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y1
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMULPS       c3f22f983<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y1, Y1
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y2, Y1
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y2, Y1
+	VFNMADD231PS ca6f72ced<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y1, Y3
+	VMULPS       Y1, Y3, Y4
+	VMOVUPS      cb950079a<>+0(SB), Y5
+	VFMADD231PS  c36365f77<>+0(SB), Y3, Y5
+	VFMADD213PS  c3c088884<>+0(SB), Y3, Y5
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y3, Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VMULPS       Y3, Y3, Y4
+	VMOVUPS      c37d00840<>+0(SB), Y5
+	VFMADD231PS  cb492058e<>+0(SB), Y3, Y5
+	VFMADD213PS  cbab60b5c<>+0(SB), Y3, Y5
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y3, Y5
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VFNMADD231PS c3f000000<>+0(SB), Y3, Y6
+	VFMADD231PS  Y5, Y4, Y6
+	VADDPS       c00000000<>+0(SB), Y2, Y2
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VMOVUPS      c3f000000<>+0(SB), Y4
+	VCMPPS       $0x11, Y2, Y4, Y2
+	VMULPS       c3f000000<>+0(SB), Y3, Y4
+	VROUNDPS     $0x09, Y4, Y4
+	VFNMADD231PS c40000000<>+0(SB), Y4, Y3
+	VBLENDVPS    Y2, Y6, Y1, Y1
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA c3f22f983<>+0(SB)/4, $0x3f22f983
+DATA c3f22f983<>+4(SB)/4, $0x3f22f983
+DATA c3f22f983<>+8(SB)/4, $0x3f22f983
+DATA c3f22f983<>+12(SB)/4, $0x3f22f983
+DATA c3f22f983<>+16(SB)/4, $0x3f22f983
+DATA c3f22f983<>+20(SB)/4, $0x3f22f983
+DATA c3f22f983<>+24(SB)/4, $0x3f22f983
+DATA c3f22f983<>+28(SB)/4, $0x3f22f983
+GLOBL c3f22f983<>(SB), RODATA|NOPTR, $32
+
+DATA c3fc90fdb<>+0(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+4(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+8(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+12(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+16(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+20(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+24(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+28(SB)/4, $0x3fc90fdb
+GLOBL c3fc90fdb<>(SB), RODATA|NOPTR, $32
+
+DATA cb33bbd2e<>+0(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+4(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+8(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+12(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+16(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+20(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+24(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+28(SB)/4, $0xb33bbd2e
+GLOBL cb33bbd2e<>(SB), RODATA|NOPTR, $32
+
+DATA ca6f72ced<>+0(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+4(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+8(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+12(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+16(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+20(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+24(SB)/4, $0xa6f72ced
+DATA ca6f72ced<>+28(SB)/4, $0xa6f72ced
+GLOBL ca6f72ced<>(SB), RODATA|NOPTR, $32
+
+DATA c36365f77<>+0(SB)/4, $0x36365f77
+DATA c36365f77<>+4(SB)/4, $0x36365f77
+DATA c36365f77<>+8(SB)/4, $0x36365f77
+DATA c36365f77<>+12(SB)/4, $0x36365f77
+DATA c36365f77<>+16(SB)/4, $0x36365f77
+DATA c36365f77<>+20(SB)/4, $0x36365f77
+DATA c36365f77<>+24(SB)/4, $0x36365f77
+DATA c36365f77<>+28(SB)/4, $0x36365f77
+GLOBL c36365f77<>(SB), RODATA|NOPTR, $32
+
+DATA cb950079a<>+0(SB)/4, $0xb950079a
+DATA cb950079a<>+4(SB)/4, $0xb950079a
+DATA cb950079a<>+8(SB)/4, $0xb950079a
+DATA cb950079a<>+12(SB)/4, $0xb950079a
+DATA cb950079a<>+16(SB)/4, $0xb950079a
+DATA cb950079a<>+20(SB)/4, $0xb950079a
+DATA cb950079a<>+24(SB)/4, $0xb950079a
+DATA cb950079a<>+28(SB)/4, $0xb950079a
+GLOBL cb950079a<>(SB), RODATA|NOPTR, $32
+
+DATA c3c088884<>+0(SB)/4, $0x3c088884
+DATA c3c088884<>+4(SB)/4, $0x3c088884
+DATA c3c088884<>+8(SB)/4, $0x3c088884
+DATA c3c088884<>+12(SB)/4, $0x3c088884
+DATA c3c088884<>+16(SB)/4, $0x3c088884
+DATA c3c088884<>+20(SB)/4, $0x3c088884
+DATA c3c088884<>+24(SB)/4, $0x3c088884
+DATA c3c088884<>+28(SB)/4, $0x3c088884
+GLOBL c3c088884<>(SB), RODATA|NOPTR, $32
+
+DATA cbe2aaaab<>+0(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+4(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+8(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+12(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+16(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+20(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+24(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+28(SB)/4, $0xbe2aaaab
+GLOBL cbe2aaaab<>(SB), RODATA|NOPTR, $32
+
+DATA cb492058e<>+0(SB)/4, $0xb492058e
+DATA cb492058e<>+4(SB)/4, $0xb492058e
+DATA cb492058e<>+8(SB)/4, $0xb492058e
+DATA cb492058e<>+12(SB)/4, $0xb492058e
+DATA cb492058e<>+16(SB)/4, $0xb492058e
+DATA cb492058e<>+20(SB)/4, $0xb492058e
+DATA cb492058e<>+24(SB)/4, $0xb492058e
+DATA cb492058e<>+28(SB)/4, $0xb492058e
+GLOBL cb492058e<>(SB), RODATA|NOPTR, $32
+
+DATA c37d00840<>+0(SB)/4, $0x37d00840
+DATA c37d00840<>+4(SB)/4, $0x37d00840
+DATA c37d00840<>+8(SB)/4, $0x37d00840
+DATA c37d00840<>+12(SB)/4, $0x37d00840
+DATA c37d00840<>+16(SB)/4, $0x37d00840
+DATA c37d00840<>+20(SB)/4, $0x37d00840
+DATA c37d00840<>+24(SB)/4, $0x37d00840
+DATA c37d00840<>+28(SB)/4, $0x37d00840
+GLOBL c37d00840<>(SB), RODATA|NOPTR, $32
+
+DATA cbab60b5c<>+0(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+4(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+8(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+12(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+16(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+20(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+24(SB)/4, $0xbab60b5c
+DATA cbab60b5c<>+28(SB)/4, $0xbab60b5c
+GLOBL cbab60b5c<>(SB), RODATA|NOPTR, $32
+
+DATA c3d2aaaab<>+0(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+4(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+8(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+12(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+16(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+20(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+24(SB)/4, $0x3d2aaaab
+DATA c3d2aaaab<>+28(SB)/4, $0x3d2aaaab
+GLOBL c3d2aaaab<>(SB), RODATA|NOPTR, $32
+
+// func cosF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS ca6f72ced<>+0(SB), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       Y0, Y2, Y3
+	VMOVUPS      cb950079a<>+0(SB), Y4
+	VFMADD231PS  c36365f77<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088884<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c37d00840<>+0(SB), Y4
+	VFMADD231PS  cb492058e<>+0(SB), Y2, Y4
+	VFMADD213PS  cbab60b5c<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFNMADD231PS c3f000000<>+0(SB), Y2, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VMULPS       c3f000000<>+0(SB), Y1, Y2
+	VROUNDPS     $0x09, Y2, Y2
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y1
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS ca6f72ced<>+0(SB), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       Y0, Y2, Y3
+	VMOVUPS      cb950079a<>+0(SB), Y4
+	VFMADD231PS  c36365f77<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088884<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c37d00840<>+0(SB), Y4
+	VFMADD231PS  cb492058e<>+0(SB), Y2, Y4
+	VFMADD213PS  cbab60b5c<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFNMADD231PS c3f000000<>+0(SB), Y2, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VMULPS       c3f000000<>+0(SB), Y1, Y2
+	VROUNDPS     $0x09, Y2, Y2
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y1
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JGE          wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS ca6f72ced<>+0(SB), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       Y0, Y2, Y3
+	VMOVUPS      cb950079a<>+0(SB), Y4
+	VFMADD231PS  c36365f77<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c088884<>+0(SB), Y2, Y4
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      c37d00840<>+0(SB), Y4
+	VFMADD231PS  cb492058e<>+0(SB), Y2, Y4
+	VFMADD213PS  cbab60b5c<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y2, Y4
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VFNMADD231PS c3f000000<>+0(SB), Y2, Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VMULPS       c3f000000<>+0(SB), Y1, Y2
+	VROUNDPS     $0x09, Y2, Y2
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y1
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	SUBQ         $+8, DX
+	JGE          loop
+
+tail:
+	ADDQ         $+8, DX
+	JZ           done
+	LEAQ         tailMasks<>+128(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMULPS       c3f22f983<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y1, Y1
+	VFNMADD231PS c3fc90fdb<>+0(SB), Y2, Y1
+	VFNMADD231PS cb33bbd2e<>+0(SB), Y2, Y1
+	VFNMADD231PS ca6f72ced<>+0(SB), Y2, Y1
+	VMULPS       Y1, Y1, Y3
+	VMULPS       Y1, Y3, Y4
+	VMOVUPS      cb950079a<>+0(SB), Y5
+	VFMADD231PS  c36365f77<>+0(SB), Y3, Y5
+	VFMADD213PS  c3c088884<>+0(SB), Y3, Y5
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y3, Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VMULPS       Y3, Y3, Y4
+	VMOVUPS      c37d00840<>+0(SB), Y5
+	VFMADD231PS  cb492058e<>+0(SB), Y3, Y5
+	VFMADD213PS  cbab60b5c<>+0(SB), Y3, Y5
+	VFMADD213PS  c3d2aaaab<>+0(SB), Y3, Y5
+	VMOVUPS      c3f800000<>+0(SB), Y6
+	VFNMADD231PS c3f000000<>+0(SB), Y3, Y6
+	VFMADD231PS  Y5, Y4, Y6
+	VADDPS       c3f800000<>+0(SB), Y2, Y2
+	VMULPS       c3f000000<>+0(SB), Y2, Y3
+	VROUNDPS     $0x09, Y3, Y3
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VMOVUPS      c3f000000<>+0(SB), Y4
+	VCMPPS       $0x11, Y2, Y4, Y2
+	VMULPS       c3f000000<>+0(SB), Y3, Y4
+	VROUNDPS     $0x09, Y4, Y4
+	VFNMADD231PS c40000000<>+0(SB), Y4, Y3
+	VBLENDVPS    Y2, Y6, Y1, Y1
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VFNMADD231PS c40000000<>+0(SB), Y3, Y2
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func signF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX
+TEXT ·signF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS   (CX), Y0
+	VMOVUPS   c00000000<>+0(SB), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VCMPPS    $0x11, c00000000<>+0(SB), Y0, Y2
+	VBLENDVPS Y2, cbf800000<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, c3f800000<>+0(SB), Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VMOVUPS   32(CX), Y0
+	VMOVUPS   c00000000<>+0(SB), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VCMPPS    $0x11, c00000000<>+0(SB), Y0, Y2
+	VBLENDVPS Y2, cbf800000<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, c3f800000<>+0(SB), Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, CX
+	SUBQ      $+16, DX
+	JGE       wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS   (CX), Y0
+	VMOVUPS   c00000000<>+0(SB), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VCMPPS    $0x11, c00000000<>+0(SB), Y0, Y2
+	VBLENDVPS Y2, cbf800000<>+0(SB), Y0, Y0
+	VBLENDVPS Y1, c3f800000<>+0(SB), Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	SUBQ      $+8, DX
+	JGE       loop
+
+tail:
+	ADDQ       $+8, DX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMOVUPS    c00000000<>+0(SB), Y2
+	VCMPPS     $0x11, Y1, Y2, Y2
+	VCMPPS     $0x11, c00000000<>+0(SB), Y1, Y3
+	VBLENDVPS  Y3, cbf800000<>+0(SB), Y1, Y1
+	VBLENDVPS  Y2, c3f800000<>+0(SB), Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func floorF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX
+TEXT ·floorF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x09, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VROUNDPS $0x09, Y0, Y0
+	VMOVUPS  Y0, 32(AX)
+	ADDQ     $+64, AX
+	ADDQ     $+64, CX
+	SUBQ     $+16, DX
+	JGE      wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x09, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $+32, AX
+	ADDQ     $+32, CX
+	SUBQ     $+8, DX
+	JGE      loop
+
+tail:
+	ADDQ       $+8, DX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VROUNDPS   $0x09, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func ceilF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX
+TEXT ·ceilF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x0a, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VROUNDPS $0x0a, Y0, Y0
+	VMOVUPS  Y0, 32(AX)
+	ADDQ     $+64, AX
+	ADDQ     $+64, CX
+	SUBQ     $+16, DX
+	JGE      wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x0a, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $+32, AX
+	ADDQ     $+32, CX
+	SUBQ     $+8, DX
+	JGE      loop
+
+tail:
+	ADDQ       $+8, DX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VROUNDPS   $0x0a, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func truncF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX
+TEXT ·truncF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x0b, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VROUNDPS $0x0b, Y0, Y0
+	VMOVUPS  Y0, 32(AX)
+	ADDQ     $+64, AX
+	ADDQ     $+64, CX
+	SUBQ     $+16, DX
+	JGE      wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x0b, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $+32, AX
+	ADDQ     $+32, CX
+	SUBQ     $+8, DX
+	JGE      loop
+
+tail:
+	ADDQ       $+8, DX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VROUNDPS   $0x0b, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundF32AVX2(dst *float32, a *float32, n int)
+// Requires: AVX
+TEXT ·roundF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    n+16(FP), DX
+	SUBQ    $+16, DX
+	JL      single
+	PCALIGN $0x20
+
+wide:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, 32(AX)
+	ADDQ     $+64, AX
+	ADDQ     $+64, CX
+	SUBQ     $+16, DX
+	JGE      wide
+
+single:
+	ADDQ    $+8, DX
+	JL      tail
+	PCALIGN $0x20
+
+loop:
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $+32, AX
+	ADDQ     $+32, CX
+	SUBQ     $+8, DX
+	JGE      loop
+
+tail:
+	ADDQ       $+8, DX
+	JZ         done
+	LEAQ       tailMasks<>+128(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VROUNDPS   $0x08, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
 
 // func addF32AVX2(dst *float32, a *float32, b *float32, aStep int, bStep int, n int)
 // Requires: AVX

@@ -67,6 +67,71 @@ func geluF32NEON(dst, a *float32, n int)
 //go:noescape
 func geluGradF32NEON(dst, a *float32, n int)
 
+// erfF32NEON takes the error function, at most 3 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func erfF32NEON(dst, a *float32, n int)
+
+// expm1F32NEON takes e**x - 1, at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func expm1F32NEON(dst, a *float32, n int)
+
+// log1pF32NEON takes log(1+x), at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func log1pF32NEON(dst, a *float32, n int)
+
+// softplusF32NEON takes log(1+e**x), at most 3 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func softplusF32NEON(dst, a *float32, n int)
+
+// geluTanhF32NEON takes x/(1+e**-v) with v = 2 sqrt(2/π) (x + 0.044715 x**3), at most 4 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func geluTanhF32NEON(dst, a *float32, n int)
+
+// geluTanhGradF32NEON takes the derivative of geluTanh, at most 6 ULP from the exact result, or near its zero of 1/8. dst may be a.
+//
+//go:noescape
+func geluTanhGradF32NEON(dst, a *float32, n int)
+
+// sinF32NEON takes sines where |x| is at most 2**16, at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func sinF32NEON(dst, a *float32, n int)
+
+// cosF32NEON takes cosines where |x| is at most 2**16, at most 2 ULP from the exact result. dst may be a.
+//
+//go:noescape
+func cosF32NEON(dst, a *float32, n int)
+
+// signF32NEON takes 1 above 0, -1 below, else x. dst may be a.
+//
+//go:noescape
+func signF32NEON(dst, a *float32, n int)
+
+// floorF32NEON rounds down. dst may be a.
+//
+//go:noescape
+func floorF32NEON(dst, a *float32, n int)
+
+// ceilF32NEON rounds up. dst may be a.
+//
+//go:noescape
+func ceilF32NEON(dst, a *float32, n int)
+
+// truncF32NEON rounds towards 0. dst may be a.
+//
+//go:noescape
+func truncF32NEON(dst, a *float32, n int)
+
+// roundF32NEON rounds to the nearest whole number, half to even. dst may be a.
+//
+//go:noescape
+func roundF32NEON(dst, a *float32, n int)
+
 // addF32NEON adds. dst may be an operand whose step is 1.
 //
 //go:noescape

@@ -86,11 +86,12 @@ func model(op Op, a, b float64) float64 {
 }
 
 // bounds are the errors of float32 functions, in ULP, that program.go and the kernels state.
-var bounds = map[Op]float64{Rsqrt: 1.5, Exp: 1.1, Log: 0.9, Tanh: 1.5, Sigmoid: 2.5, SiLU: 3, SiLUGrad: 6, GELU: 8, GELUGrad: 9}
+var bounds = map[Op]float64{Rsqrt: 1.5, Exp: 1.1, Log: 0.9, Tanh: 1.5, Sigmoid: 2.5, SiLU: 3, SiLUGrad: 6, GELU: 8, GELUGrad: 9, GELUTanh: 4, GELUTanhGrad: 6,
+	Erf: 3, Expm1: 2, Log1p: 2, Softplus: 3, Sin: 2, Cos: 2}
 
 // floor is the least result whose last place counts at x: where a function crosses zero, it is what its terms lose.
 func floor(op Op, x float64) float64 {
-	if (op == SiLUGrad || op == GELUGrad) && -3 < x && x < 0 {
+	if (op == SiLUGrad || op == GELUGrad || op == GELUTanhGrad) && -3 < x && x < 0 {
 		return 0.125
 	}
 	return 0
