@@ -28,6 +28,9 @@
 //
 // Whether a pass trains or evaluates, the type of parameters and the name path travel in the Context, never in a flag on the module.
 //
+// [Tied] shares one parameter between two modules, [Net.Freeze] leaves some untrained, [Context.Lengths] says where sequences of a padded batch end, and a
+// [Session] continues a sequence piece by piece, as a language model writes.
+//
 // [Net.LoadFile] and [Net.SaveFile] exchange parameters with PyTorch, in safetensors files.
 //
 // The package imports autograd, ops, tensor and tensor/safetensors.
