@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,6 +132,10 @@ var kinds = []kind{
 	}),
 	byBatches("stream", 3*4, 4, func(t testing.TB) data.Batches { return stream(squares(t, samples, 1)) }, unchanged),
 	byFit("accumulated", 3*2, 6, func(c *train.Config) { c.Batch, c.Accumulate = 4, 4 }),
+	byFit("accumulated, clipped, averaged and scaled", 3*2, 6, func(c *train.Config) {
+		c.Batch, c.Accumulate = 4, 4
+		c.Optimizer = &optim.LossScale{Every: 2, Optimizer: &optim.EMA{Decay: 0.5, Optimizer: &optim.Clip{Norm: 1, Optimizer: c.Optimizer}}}
+	}),
 	byFit("limited", 3*2, 2, func(c *train.Config) { c.LimitBatches, c.LimitValidation = 2, 1 }),
 	byFit("limited and accumulated", 3*2, 4, func(c *train.Config) { c.LimitBatches, c.LimitValidation, c.Accumulate = 3, 1, 2 }),
 	byFit("overfitting", 3*2, 3, func(c *train.Config) { c.OverfitBatches = 2 }),
@@ -455,6 +460,17 @@ func TestLengths(t *testing.T) {
 			} else if d := cmp.Diff(want[i], r.losses); d != "" {
 				t.Errorf("%T: the padding changes the losses: %s", b, d)
 			}
+		}
+	}
+}
+
+// TestForgottenMean refuses a loss of each sample, for batches of any size: one of two samples is no MeanOf.
+func TestForgottenMean(t *testing.T) {
+	for _, size := range []int{2, 3} {
+		c := config(t)
+		c.Batch, c.Loss = size, func(p, y ops.Value) ops.Value { return p.Max(-1) }
+		if r := fit(t.Context(), c, squares(t, samples, 1), nil); r.err == nil || !strings.Contains(r.err.Error(), "want one number, the mean over the samples") {
+			t.Errorf("batches of %d: %v", size, r.err)
 		}
 	}
 }

@@ -24,8 +24,11 @@ func MeanOf(sum, count ops.Value) ops.Value {
 		}
 	}
 	d := working(sum.DType())
-	return ops.Stack(0, sum.Cast(d).Reshape(), count.Cast(d).Reshape())
+	return ops.Stack(0, sum.Cast(d).Reshape(), count.Cast(d).Reshape()).Reshape(pair.Dims()...)
 }
+
+// pair is the shape of MeanOf: one that no loss of samples has which somebody forgot to take the mean of.
+var pair = tensor.Of(1, 1, 1, 1, 1, 2)
 
 // CrossEntropy is a Loss of logits [..., classes] and labels [...], in nats, that is exact where labels are ignored: its mean is over those that count.
 // The options' Weight, which belongs to one recording, must be none. Padded batches have their padding ignored so:
@@ -57,7 +60,7 @@ type mean struct{ value, sum, count ops.Value }
 func partsOf(v ops.Value, n int) mean {
 	v = v.Cast(working(v.DType()))
 	if isPair(v.Spec()) {
-		m := mean{sum: v.Slice(0, 0, 1).Reshape(), count: v.Slice(0, 1, 2).Reshape()}
+		m := mean{sum: v.Slice(-1, 0, 1).Reshape(), count: v.Slice(-1, 1, 2).Reshape()}
 		m.value = over(m.sum, m.count)
 		return m
 	}
@@ -74,7 +77,7 @@ func over(sum, count ops.Value) ops.Value {
 }
 
 // isPair reports whether a spec is that of MeanOf.
-func isPair(s tensor.Spec) bool { return s.Shape.Rank() == 1 && s.Shape.Dim(0) == 2 }
+func isPair(s tensor.Spec) bool { return s.Shape == pair }
 
 // isMean reports whether a spec is that of a mean.
 func isMean(s tensor.Spec) bool { return s.DType.Float() && (s.Shape.Size() == 1 || isPair(s)) }
