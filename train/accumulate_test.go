@@ -43,9 +43,9 @@ func TestLastWindow(t *testing.T) {
 	}{
 		{"five batches of one", []float64{1, 1, 1, 1, 1}, 1, 4, 1, -1},
 		{"two epochs", []float64{1, 1, 1, 1, 1}, 1, 4, 2, -3},
-		{"the last is another", []float64{1, 1, 1, 1, 8}, 1, 4, 1, 1 - 1 - 8},
+		{"the last is another", []float64{1, 1, 1, 1, 8}, 1, 4, 1, -8},
 		{"batches of 4, 4 and 1", []float64{1, 1, 1, 1, 1, 1, 1, 1, 10}, 4, 3, 1, 1 - 2},
-		{"4 and 4, then 1", []float64{1, 1, 1, 1, 1, 1, 1, 1, 10}, 4, 2, 1, 1 - 1 - 10},
+		{"4 and 4, then 1", []float64{1, 1, 1, 1, 1, 1, 1, 1, 10}, 4, 2, 1, -10},
 		{"4 and 1", []float64{1, 1, 1, 1, 6}, 4, 2, 1, 1 - 2},
 		{"more than there are", []float64{1, 2, 3, 4, 5}, 2, 100, 1, 1 - 3},
 	} {
