@@ -55,7 +55,7 @@ func gateSlope(x, a, p float32, n int) float32 {
 // normal is a = |x|, at most limit, e**(-(a k)**2/2) as p * 2**n, and what makes of that the normal distribution at -a k.
 func normal(x, limit float32, k float64) (a, p float32, n int, ratio float32) {
 	a = min(limit, abs(x))
-	q, half := a*a, float32(k*k/2)
+	q, half := float32(a*a), float32(k*k/2)
 	p, n = power(q*-half, FMA(-a, a, q)*half)
 	t := 1 / FMA(a, float32(0.3*k), 1)
 	ratio = t * horner(t, -0.02062863799, 0.1124646575, -0.2282844463, 0.1918828258, -0.07950880542, 0.0962047407, 0.07837227932, 0.11023934, 0.1195713233, 0.1196867214)
@@ -97,7 +97,7 @@ func geluArgument(x float32) (a, v, low, slope float32) {
 	c1, c3 := float32(d1), float32(d3)
 	a = min(12, abs(x))
 	q := a * a
-	m := q * c3
+	m := float32(q * c3) // compilers would fuse it with the sum
 	u := m + c1
 	part := u - m
 	lost := (m - (u - part)) + (c1 - part) - FMA(-q, c3, m)
