@@ -115,3 +115,13 @@ func TestSoundMistakes(t *testing.T) {
 	write(t, bad, whole[:1000])
 	demo(t, t.TempDir(), "-model", "speech", "-data", sounds, "-epochs", "1").wants(t, 1, "low/03.wav: a WAV file: it is cut off: it promises")
 }
+
+// TestForeignSounds: a model that hears otherwise is refused.
+func TestForeignSounds(t *testing.T) {
+	for size, want := range map[string]string{"[61,32]": "", "[32,61]": "cortado.input: f32[32 61], but sounds are heard as f32[61 32]", "[1,61,32]": "no shape of a sample", "": "cortado.input: "} {
+		_, err := soundKind.restore(map[string]string{metaClasses: `["a","b"]`, metaInput: size})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", size, err, want)
+		}
+	}
+}

@@ -187,9 +187,30 @@ func TestTableMistakes(t *testing.T) {
 		"b,a\n1\n":       "x.csv, line 2: 1 cells, but there are 2 columns",
 		"b,a\n1,2\n1,x":  `x.csv, line 3, column "a": "x" is not a number`,
 		"":               "x.csv: it is empty",
+		"a,b\n":          "x.csv: data: the source of epoch 0 is empty",
 		"a,b\n1,1e999\n": `x.csv, line 2, column "b": "1e999" is not a finite number`,
 	} {
 		demo(t, folder, "predict", "-model-file", model, write(t, filepath.Join(folder, "x.csv"), []byte(text))).wants(t, 1, want)
 	}
 	demo(t, folder, "predict", "-model-file", model, "none.csv").wants(t, 1, "none.csv: no such file")
+}
+
+// TestForeignTables: metadata that no training has written are refused in words.
+func TestForeignTables(t *testing.T) {
+	for meta, want := range map[string]string{
+		"":     "cortado.table: unexpected end of JSON input",
+		"[]":   "cortado.table: json: cannot unmarshal",
+		"null": "cortado.table: table: the encoder has no inputs",
+		"{}":   "cortado.table: table: the encoder has no inputs",
+		`{"inputs":[{"name":"a","kind":"number","std":1}]}`:                                                       "cortado.table: nothing is to be learned",
+		`{"inputs":[{"name":"a","kind":"number","std":0}],"target":{"name":"y","kind":"number","std":1}}`:         "the mean 0 and the deviation 0",
+		`{"inputs":[{"name":"a","kind":"number","std":1}],"target":{"name":"a","kind":"number","std":1}}`:         `two columns "a"`,
+		`{"inputs":[{"name":"a","kind":"number","std":1}],"target":{"name":"y","kind":"category","classes":[]}}`:  "0 classes",
+		`{"inputs":[{"name":"a","kind":"secret","std":1}],"target":{"name":"y","kind":"category","classes":[]}}`:  `the kind "secret"`,
+		`{"inputs":[{"name":"a","kind":"number","std":1e999}],"target":{"name":"y","kind":"number","std":1e999}}`: "cannot unmarshal number 1e999",
+	} {
+		if _, err := tableKind.restore(map[string]string{metaTable: meta}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", meta, err, want)
+		}
+	}
 }

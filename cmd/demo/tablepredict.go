@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
@@ -40,6 +42,9 @@ func (t tableTask) predict(ctx context.Context, p *predicting, file string) erro
 	}
 	tape, row := autograd.New(p.eng), 0
 	for batch, err := range rows.Batches(ctx, data.Position{}) {
+		if err != nil && !strings.Contains(err.Error(), filepath.Base(file)) {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
 		if err != nil {
 			return err
 		}
