@@ -129,3 +129,27 @@ func TestAnomalyIsNeutral(t *testing.T) {
 		}
 	}
 }
+
+// TestAnomalyScaled: gradients of a scaled loss that overflow are no anomaly: the optimizer skips their step.
+func TestAnomalyScaled(t *testing.T) {
+	for _, accumulate := range []int{1, 2} {
+		c := config(t)
+		c.DetectAnomaly, c.Accumulate = true, accumulate
+		c.Optimizer = &optim.LossScale{Scale: 1 << 24, Optimizer: c.Optimizer}
+		c.Loss = func(p, y ops.Value) ops.Value { return ops.CrossEntropy(p, y).Scale(1e32) }
+		mustFit(t, c, squares(t, samples, 1))
+		skipped := 0.0
+		for _, v := range c.Optimizer.State() {
+			if v.Name() == "optim.skipped" {
+				x, err := v.Value(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				skipped = x.At(0)
+			}
+		}
+		if skipped == 0 {
+			t.Errorf("%d batches a step: no step was skipped: the test tests nothing", accumulate)
+		}
+	}
+}
