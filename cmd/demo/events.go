@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -27,7 +28,7 @@ type (
 		Validation map[string]number `json:"validation"`
 		Seconds    float64           `json:"seconds"`
 	}
-	// fileEvent is a checkpoint, resumed, restarted, damaged or set-aside event.
+	// fileEvent is a checkpoint, best, resumed, restarted, damaged or set-aside event.
 	fileEvent struct {
 		Event   string  `json:"event"`
 		Step    int     `json:"step,omitempty"`
@@ -78,6 +79,8 @@ func jsonEvents(out io.Writer, start time.Time) func(train.Event) {
 			enc.Encode(epochEvent{"epoch", e.Epoch, e.Step, e.Loss, numbers(e.Validation), seconds})
 		case train.Saved:
 			enc.Encode(fileEvent{"checkpoint", e.Step, e.Path, "", seconds})
+		case train.SavedBest:
+			enc.Encode(fileEvent{"best", e.Step, e.Path, fmt.Sprintf("%s %v", e.Name, e.Value), seconds})
 		case train.Resumed:
 			if e.Path == "" {
 				enc.Encode(fileEvent{"restarted", 0, "", "there is no checkpoint to resume from", seconds})

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/cortado-ml/cortado/layers"
+	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 	"github.com/cortado-ml/cortado/tensor/safetensors"
 	"github.com/cortado-ml/cortado/train"
@@ -68,18 +69,35 @@ func readModel(ctx context.Context, f *safetensors.File) (m model, err error) {
 		return m, fmt.Errorf("it is no model of the demo, a checkpoint perhaps: metadata %w", err)
 	}
 	m.name = meta[metaModel]
-	if m.net, err = build(m.task, r); err != nil {
-		return m, err
-	}
 	named, err := f.Tensors()
 	if err != nil {
+		return m, err
+	}
+	dtype := tensor.F32
+	if len(named) > 0 {
+		dtype = named[0].Tensor.DType() // all parameters are of one type
+	}
+	if m.net, err = build(m.task, r, dtype); err != nil {
 		return m, err
 	}
 	return m, train.Load(ctx, named, m.net.State())
 }
 
 // build makes the recipe's net for a task.
-func build(t task, r recipe) (*layers.Net, error) {
+func build(t task, r recipe, dtype tensor.DType) (*layers.Net, error) {
 	x := t.input()
-	return layers.Build(r.build(t.outputs()), tensor.SpecOf(x.DType, append([]int{1}, x.Shape.Dims()...)...), 0, tensor.F32)
+	return layers.Build(inType(r.build(t.outputs()), dtype), tensor.SpecOf(x.DType, append([]int{1}, x.Shape.Dims()...)...), 0, dtype)
+}
+
+// inType is a module whose layers compute in a type other than that of the data, which the loss has.
+func inType(m layers.Module, dtype tensor.DType) layers.Module {
+	if dtype == tensor.F32 {
+		return m
+	}
+	return layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+		if x.DType().Float() {
+			x = x.Cast(dtype)
+		}
+		return m.Forward(c, x).Cast(tensor.F32)
+	})
 }

@@ -7,32 +7,37 @@ import (
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/optim"
+	"github.com/cortado-ml/cortado/tensor"
 )
 
 // settings are the flags of training. What was left out has the recipe's value.
 type settings struct {
 	recipe
-	kind                      *kind
-	model, data, out, devices string
-	steps, every              int
-	seed                      uint64
-	resume, json              bool
+	kind                                 *kind
+	model, data, out, devices            string
+	precision, log, board                string
+	steps, every                         int
+	accumulate, limit, overfit, patience int
+	clip                                 float64
+	seed                                 uint64
+	resume, json, anomaly                bool
 }
 
 // most bounds epochs, steps and batches, so that their products are numbers.
 const most = 1 << 30
 
 func parseSettings(args []string, out io.Writer) (s settings, err error) {
-	f := newFlags("", "[flags]", `Trains a model on images, saves it and shows what it has learned. Without flags: a small CNN on a sample of
-Fashion-MNIST that the program brings along. Ctrl-C stops it and keeps a checkpoint to -resume from.
+	f := newFlags("", "[flags]", `Trains a model on images, text, sounds or a table, saves it and shows what it has learned. Without flags: a small CNN on a
+sample of Fashion-MNIST that the program brings along. Ctrl-C stops it and keeps a checkpoint to -resume from.
 
 Other commands, each with its own -h:
-  demo predict    what a trained model sees in pictures
+  demo predict    what a trained model makes of pictures, sounds or rows
+  demo generate   what a trained model writes
   demo devices    the devices that graphs can run on
   demo summary    the layers of a model
   demo bench      how fast this machine is, and this engine on it`)
 	f.StringVar(&s.model, "model", "", "`model` to train: "+modelNames()+" (default: cnn, and for a table mlp)")
-	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test. For speech: digits, or a folder with\none folder of WAV files for each class. A table: csv:FILE, whose first line names the columns")
+	f.StringVar(&s.data, "data", "", "what to learn from (default: what the program brings along for the model). For images: fashion, or a `folder` with\nthe IDX files of MNIST and its like, or with one folder of pictures for each class, perhaps below train and test. For text: opticks, or a file. For speech: digits, or a folder with\none folder of WAV files for each class. A table: csv:FILE, whose first line names the columns")
 	target := f.String("target", "", "the `column` of a table to be learned (default: the last). Text and up to 20 different whole numbers are classes, all\nelse are numbers, also 1.0 and 2.0")
 	skip := f.String("skip", "", "`columns` of a table to leave out, with commas between: names and numbers of rows, say")
 	f.IntVar(&s.epochs, "epochs", 0, "passes over the data, also those before a resumption (default: as suits the model, unless -steps says how long)")
@@ -43,6 +48,15 @@ Other commands, each with its own -h:
 	f.StringVar(&s.schedule, "schedule", "", "of the rate: constant, cosine or onecycle (default: as suits the model)")
 	f.Uint64Var(&s.seed, "seed", 1, "of first values, order, augmentation and dropout")
 	f.StringVar(&s.out, "out", "cortado-demo", "`folder` for checkpoints and the model")
+	f.StringVar(&s.precision, "precision", "f32", "of the parameters and of what layers compute: f32, or bf16, in which numbers have 8 binary digits; updates are made to copies in\nfloat32, and the loss is float32 too")
+	f.Float64Var(&s.clip, "clip", 0, "the largest `norm` of all gradients together; larger ones are scaled down to it (default: any)")
+	f.IntVar(&s.accumulate, "accumulate", 0, "batches whose gradients make one step, as one batch of them all would (default 1)")
+	f.IntVar(&s.limit, "limit-batches", 0, "batches in an epoch at most (default: all)")
+	f.IntVar(&s.overfit, "overfit-batches", 0, "train on that many batches alone, again and again: a model that cannot learn them by heart has a fault")
+	f.IntVar(&s.patience, "patience", 0, "end the run after that many epochs in a row without a lower loss in the test, and keep the checkpoint of the best as\nbest.safetensors (default: never)")
+	f.BoolVar(&s.anomaly, "detect-anomaly", false, "if the loss or a parameter becomes no number, name the operation where that begins; takes twice the time")
+	f.StringVar(&s.log, "log", "", "`file` for a line of JSON for each step and each epoch; a resumed run goes on with it")
+	f.StringVar(&s.board, "tensorboard", "", "`folder` for an event file that TensorBoard shows; a resumed run goes on with it")
 	f.BoolVar(&s.resume, "resume", false, "continue from the newest checkpoint in the folder that is whole; the other flags have to be as they were")
 	f.IntVar(&s.every, "checkpoint-every", 0, "batches between checkpoints (default: one after each epoch)")
 	f.StringVar(&s.devices, "devices", "cpu", "`devices` to open, with commas between; the first one trains")
@@ -53,7 +67,8 @@ Other commands, each with its own -h:
 	for _, n := range []struct {
 		flag string
 		x    int
-	}{{"epochs", s.epochs}, {"steps", s.steps}, {"batch", s.batch}, {"checkpoint-every", s.every}} {
+	}{{"epochs", s.epochs}, {"steps", s.steps}, {"batch", s.batch}, {"checkpoint-every", s.every}, {"accumulate", s.accumulate},
+		{"limit-batches", s.limit}, {"overfit-batches", s.overfit}, {"patience", s.patience}} {
 		if n.x < 0 || n.x > most {
 			return s, usage("-%s %d: want a number from 1 to %d", n.flag, n.x, most)
 		}
@@ -61,6 +76,12 @@ Other commands, each with its own -h:
 	switch {
 	case !(s.rate >= 0) || math.IsInf(s.rate, 0):
 		return s, usage("-lr %v: want a positive number", s.rate)
+	case !(s.clip >= 0) || math.IsInf(s.clip, 0):
+		return s, usage("-clip %v: want a positive number", s.clip)
+	case s.precision != "f32" && s.precision != "bf16":
+		return s, usage("-precision %q: want f32 or bf16", s.precision)
+	case s.limit > 0 && s.overfit > 0:
+		return s, usage("-limit-batches and -overfit-batches: want one of them")
 	case s.out == "":
 		return s, usage("-out is empty: want a folder")
 	}
@@ -117,14 +138,31 @@ func (s settings) optimize(steps int) (optim.Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return optimizerOf(s.optimizer, schedule, s.decay)
+	opt, err := optimizerOf(s.optimizer, schedule, s.decay)
+	if err == nil && s.clip > 0 {
+		opt = &optim.Clip{Optimizer: opt, Norm: s.clip}
+	}
+	return opt, err
 }
 
 // length is the steps of the run.
 func (s settings) length(set data.Dataset) int {
-	n := s.epochs * (data.Loader{Data: set, Batch: s.batch}).Len()
+	each := (data.Loader{Data: set, Batch: s.batch}).Len()
+	if n := max(s.limit, s.overfit); n > 0 {
+		each = min(each, n)
+	}
+	window := max(1, s.accumulate)
+	n := s.epochs * ((each + window - 1) / window)
 	if s.epochs == 0 || s.steps > 0 && s.steps < n {
 		n = s.steps
 	}
 	return n
+}
+
+// dtype is the type of the parameters.
+func (s settings) dtype() tensor.DType {
+	if s.precision == "bf16" {
+		return tensor.BF16
+	}
+	return tensor.F32
 }

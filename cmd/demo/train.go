@@ -56,13 +56,19 @@ func trainCommand(ctx context.Context, args []string, out io.Writer) error {
 
 // config is what Fit goes by.
 func (s settings) config(eng *sched.Engine, set corpus, opt optim.Optimizer, observe func(train.Event)) train.Config {
-	return train.Config{
-		Engine: eng, Model: s.build(set.outputs()), Loss: set.loss, Optimizer: opt, Batch: s.batch, Epochs: s.epochs, Steps: s.steps, Seed: s.seed,
+	c := train.Config{
+		Engine: eng, Model: inType(s.build(set.outputs()), s.dtype()), Loss: set.loss, Optimizer: opt, Batch: s.batch, Epochs: s.epochs, Steps: s.steps, Seed: s.seed,
+		DType: s.dtype(), Accumulate: s.accumulate, LimitBatches: s.limit, OverfitBatches: s.overfit,
 		Transform: s.transform, Metrics: set.metrics(), Validation: set.test,
-		Checkpoint: s.out, CheckpointEvery: s.every, Resume: s.resume, Observe: observe,
+		Checkpoint: s.out, CheckpointEvery: s.every, Resume: s.resume, KeepBest: s.patience > 0,
+		Observe: observe, Log: s.log, TensorBoard: s.board, DetectAnomaly: s.anomaly,
 		Metadata: map[string]string{
 			metaKind: s.kind.name, metaModel: s.model, "cortado.data": s.data, "cortado.optimizer": s.optimizer,
 			"cortado.schedule": fmt.Sprintf("%s to %v in %d steps", s.schedule, s.rate, s.length(set.train)),
 		},
 	}
+	if s.patience > 0 {
+		c.EarlyStopping = &train.EarlyStopping{Patience: s.patience}
+	}
+	return c
 }

@@ -8,7 +8,7 @@ import (
 // TestHelp asks for help in every way: it goes to standard output, names every flag, and nothing has gone wrong.
 func TestHelp(t *testing.T) {
 	flags := map[string][]string{
-		"":         {"-model", "-data", "-epochs", "-steps", "-batch", "-lr", "-optimizer", "-schedule", "-seed", "-out", "-resume", "-checkpoint-every", "-devices", "-json", "predict", "bench"},
+		"":         {"-model", "-data", "-epochs", "-steps", "-batch", "-lr", "-optimizer", "-schedule", "-seed", "-out", "-resume", "-checkpoint-every", "-devices", "-precision", "-clip", "-accumulate", "-limit-batches", "-overfit-batches", "-patience", "-detect-anomaly", "-log", "-tensorboard", "-json", "predict", "bench"},
 		"predict":  {"-model-file", "-invert", "-json", "FILE"},
 		"generate": {"-model-file", "-prompt", "-length", "-temperature", "-top-k", "-seed"},
 		"devices":  {"-json"},
@@ -65,6 +65,14 @@ func TestUsage(t *testing.T) {
 		{"-model lenet", `no model "lenet": there are cnn, g`},
 		{"-optimizer lion", `no optimizer "lion": there are sgd`},
 		{"-schedule step", `no schedule "step": there are constant`},
+		{"-precision f64", `-precision "f64": want f32 or bf16`},
+		{"-clip -1", "-clip -1"},
+		{"-clip NaN", "-clip NaN"},
+		{"-accumulate -1", "-accumulate -1"},
+		{"-patience -1", "-patience -1"},
+		{"-limit-batches -1", "-limit-batches -1"},
+		{"-overfit-batches -1", "-overfit-batches -1"},
+		{"-overfit-batches 1 -limit-batches 1", "want one of them"},
 		{"-devices cuda", `no device "cuda": there is cpu`},
 		{"-devices cpu,", `no device ""`},
 		{"-out=", "-out is empty"},
