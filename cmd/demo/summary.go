@@ -48,7 +48,7 @@ func summaryCommand(ctx context.Context, args []string, out io.Writer) error {
 
 // profileStep measures a step of training.
 func profileStep(ctx context.Context, eng *sched.Engine, net *layers.Net, set corpus, r recipe) (sched.Profile, error) {
-	opt, err := optimizerOf(r.optimizer, optim.Constant{LR: r.rate})
+	opt, err := optimizerOf(r.optimizer, optim.Constant{LR: r.rate}, r.decay)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ func (m gpt) Forward(c *layers.Context, ids ops.Value) ops.Value {
 	x = c.Run("dropout", layers.Dropout{P: m.dropout}, x)
 	blocks := make(layers.Sequential, m.blocks)
 	for i := range blocks {
-		blocks[i] = layers.TransformerBlock{Heads: m.heads, Hidden: 4 * m.width, Activation: layers.GELU{Tanh: true}, Dropout: m.dropout, PreNorm: true, Causal: true}
+		blocks[i] = layers.TransformerBlock{Heads: m.heads, Hidden: 4 * m.width, Activation: layers.GELU{Tanh: true}, PreNorm: true, Causal: true}
 	}
-	x = c.Run("norm", layers.LayerNorm{}, c.Run("blocks", blocks, x))
+	x = c.Run("dropout", layers.Dropout{P: m.dropout}, c.Run("norm", layers.LayerNorm{}, c.Run("blocks", blocks, x)))
 	return ops.Linear(x, rows, ops.Value{})
 }
 
