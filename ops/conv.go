@@ -12,8 +12,8 @@ import (
 var _ = register(Conv2DOp{}, Conv2DInputGradOp{}, Conv2DWeightGradOp{})
 
 // Conv2DOp correlates images with kernels: (x [n, c, h, w], weight [out, c/groups, kh, kw]) gives [n, out, oh, ow]. As everywhere in networks
-// the kernel is not flipped. Each group of neighbouring outputs sees its group of channels. The padding adds nothing. A kernel may leave it
-// out or multiply zeros, so what an infinite weight does there is not defined.
+// the kernel is not flipped. Each group of neighbouring outputs sees its group of channels. The padding is zeros, and 0 times a weight that
+// is infinite or NaN is NaN, there as elsewhere.
 type Conv2DOp struct {
 	total
 	strict
@@ -68,7 +68,7 @@ func (o Conv2DOp) window(kh, kw int) window {
 }
 
 // each calls f for every product of a convolution: element i of x times element k of the weight goes to element j of the
-// result. The padding is left out.
+// result; in the padding, which is zeros, i is -1.
 func (o Conv2DOp) each(x, w, y tensor.Shape, f func(i, k, j int)) {
 	for n := range y.Dim(0) {
 		for out := range y.Dim(1) {
@@ -88,20 +88,30 @@ func (o Conv2DOp) eachTap(x, w, y tensor.Shape, xRow, wRow, yRow int, f func(i, 
 			for p := range w.Dim(2) {
 				for q := range w.Dim(3) {
 					r, s := a*o.Stride[0]-o.Pad[0]+p*d[0], b*o.Stride[1]-o.Pad[2]+q*d[1]
+					i := -1
 					if r >= 0 && r < x.Dim(2) && s >= 0 && s < x.Dim(3) {
-						f((xRow+r)*x.Dim(3)+s, (wRow+p)*w.Dim(3)+q, (yRow+a)*y.Dim(3)+b)
+						i = (xRow+r)*x.Dim(3) + s
 					}
+					f(i, (wRow+p)*w.Dim(3)+q, (yRow+a)*y.Dim(3)+b)
 				}
 			}
 		}
 	}
 }
 
+// padded is element i of x, or the padding.
+func padded(x tensor.Tensor, i int) float64 {
+	if i < 0 {
+		return 0
+	}
+	return x.At(i)
+}
+
 // Ref is y[n,o,a,b] = sum of x[n,c,a*stride+p*dilation-pad,b*stride+q*dilation-pad] * w[o,c,p,q] over c, p and q.
 func (o Conv2DOp) Ref(out, in []tensor.Tensor) error {
 	sum := newAdder(out[0])
 	o.each(in[0].Shape(), in[1].Shape(), out[0].Shape(), func(i, k, j int) {
-		sum.f[j] += in[0].At(i) * in[1].At(k)
+		sum.f[j] += padded(in[0], i) * in[1].At(k)
 	})
 	sum.store()
 	return nil
@@ -153,6 +163,8 @@ func (Conv2DOp) Samples() []Sample {
 		{Name: "kernel too large", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{1, 0, 0, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 5), ramp(2, 1, 1, 4, 4)}, Refused: "window [4 4] is larger than the padded plane [3 5]"},
 		{Name: "stride 0", Op: Conv2DOp{}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 1, 1)}, Refused: "window [1 1] with stride [0 0]: both are at least 1"},
 		{Name: "empty kernel", Op: Conv2DOp{Stride: [2]int{1, 1}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 0, 1)}, Refused: "window [0 1] with stride [1 1]: both are at least 1"},
+		{Name: "padding times special", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{1, 1, 1, 1}}, ValueOnly: true,
+			In: []tensor.Tensor{ramp(1, 1, 1, 3, 4), farr(d(2, 1, 1, 3), math.NaN(), 1, 1, 1, 1, math.Inf(1))}},
 		{Name: "negative padding", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{0, 0, -1, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 1, 1)}, Refused: "padding [0 0 -1 0] (top, bottom, left, right): wants 0 to 2^30"},
 		{Name: "padding overflows", Op: Conv2DOp{Stride: [2]int{1, 1}, Pad: [4]int{math.MaxInt, math.MaxInt, 0, 0}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 1, 1)}, Refused: "wants 0 to 2^30"},
 		{Name: "dilated too far", Op: Conv2DOp{Stride: [2]int{1, 1}, Dilation: [2]int{2, 2}}, In: []tensor.Tensor{ramp(1, 1, 1, 2, 2), ramp(2, 1, 1, 2, 2)}, Refused: "window [3 3] is larger than the padded plane [2 2]"},
@@ -286,7 +298,9 @@ func (o Conv2DOp) checkGrad(x, w, dy tensor.Shape, in []tensor.Spec) error {
 func (o Conv2DInputGradOp) Ref(out, in []tensor.Tensor) error {
 	sum := newAdder(out[0])
 	o.Conv().each(out[0].Shape(), in[1].Shape(), in[0].Shape(), func(i, k, j int) {
-		sum.f[i] += in[0].At(j) * in[1].At(k)
+		if i >= 0 {
+			sum.f[i] += in[0].At(j) * in[1].At(k)
+		}
 	})
 	sum.store()
 	return nil
@@ -363,7 +377,7 @@ func (o Conv2DWeightGradOp) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 func (o Conv2DWeightGradOp) Ref(out, in []tensor.Tensor) error {
 	sum := newAdder(out[0])
 	o.Conv().each(in[0].Shape(), out[0].Shape(), in[1].Shape(), func(i, k, j int) {
-		sum.f[k] += in[0].At(i) * in[1].At(j)
+		sum.f[k] += padded(in[0], i) * in[1].At(j)
 	})
 	sum.store()
 	return nil
@@ -395,6 +409,8 @@ func (Conv2DWeightGradOp) Batch(_ []tensor.Spec, axis []int) ([]int, BatchKind) 
 // Samples have the geometries of Conv2DOp.
 func (Conv2DWeightGradOp) Samples() []Sample {
 	rows := []Sample{
+		{Name: "padding times special", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, Pad: [4]int{0, 0, 1, 1}, KH: 1, KW: 2}, ValueOnly: true,
+			In: []tensor.Tensor{ramp(1, 1, 1, 1, 3), farr(d(1, 2, 1, 4), math.NaN(), 1, 1, 1, 1, 1, 1, math.Inf(1))}},
 		{Name: "zero times special", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, KH: 1, KW: 2}, In: []tensor.Tensor{farr(d(1, 1, 1, 3), math.NaN(), math.Inf(1), 1), farr(d(1, 1, 1, 2), 0, 1)}, ValueOnly: true},
 		{Name: "another kernel", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, KH: 2, KW: 3}, In: []tensor.Tensor{ramp(1, 1, 1, 5, 5), ramp(2, 1, 2, 3, 3)}, Refused: "the convolution of [1 1 5 5] with [2 1 2 3] gives [1 2 4 3], not [1 2 3 3]"},
 		{Name: "batches", Op: Conv2DWeightGradOp{Stride: [2]int{1, 1}, KH: 3, KW: 3}, In: []tensor.Tensor{ramp(1, 2, 1, 5, 5), ramp(2, 1, 2, 3, 3)}, Refused: "gives [2 2 3 3], not [1 2 3 3]"},

@@ -52,6 +52,25 @@ func (k *plainConv) eachRow(f func(tap, outAt, n, inAt int)) {
 	}
 }
 
+// inPadding calls f for every pixel of the output for which a tap lies in the padding.
+func (k *plainConv) inPadding(tap int, f func(outAt int)) {
+	for at := range k.oh * k.ow {
+		r, c := at/k.ow*k.SH+tap/k.KW*k.DH-k.Top, at%k.ow*k.SW+tap%k.KW*k.DW-k.Left
+		if r < 0 || r >= k.H || c < 0 || c >= k.W {
+			f(at)
+		}
+	}
+}
+
+// finite64 tells whether no value is infinite or NaN, which alone makes anything of the zeros in the padding.
+func finite64(x []float64) bool {
+	sum := 0.0
+	for _, v := range x {
+		sum += 0 * v
+	}
+	return sum == 0
+}
+
 // forwardPlane adds up output channel plane%Cout of image plane/Cout from x and w.
 func forwardPlane(k *plainConv, i int) {
 	n, co := i/k.Cout, i%k.Cout
@@ -64,6 +83,11 @@ func forwardPlane(k *plainConv, i int) {
 		k.eachRow(func(tap, outAt, n, inAt int) {
 			addRow(y[outAt:][:n], 1, x[inAt:], k.SW, w[tap])
 		})
+		for tap, v := range w {
+			if !finite64(w[tap : tap+1]) {
+				k.inPadding(tap, func(outAt int) { y[outAt] += 0 * v })
+			}
+		}
 	}
 }
 
@@ -94,6 +118,12 @@ func weightPlane(k *plainConv, i int) {
 		k.eachRow(func(tap, outAt, n, inAt int) {
 			dw[tap] += dotRow(dy[outAt:][:n], x[inAt:], k.SW)
 		})
+		if finite64(dy) {
+			continue
+		}
+		for tap := range dw {
+			k.inPadding(tap, func(outAt int) { dw[tap] += 0 * dy[outAt] })
+		}
 	}
 }
 
