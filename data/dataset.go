@@ -79,7 +79,8 @@ type subset struct {
 	index []int
 }
 
-// Subset is the samples of d that index lists, in that order; one may be there several times.
+// Subset is the samples of d that index lists, in that order; one may be there several times. If d knows the lengths of its samples, as Pad does, so
+// does the subset.
 func Subset(d Dataset, index []int) (Dataset, error) {
 	if d == nil {
 		return nil, fmt.Errorf("data: a subset of no data set")
@@ -89,7 +90,16 @@ func Subset(d Dataset, index []int) (Dataset, error) {
 			return nil, fmt.Errorf("data: a subset wants sample %d of %d", i, d.Len())
 		}
 	}
-	return &subset{d, slices.Clone(index)}, nil
+	return newSubset(d, slices.Clone(index)), nil
+}
+
+// newSubset keeps what Pad knows of its samples.
+func newSubset(d Dataset, index []int) Dataset {
+	s := &subset{d, index}
+	if l, ok := d.(long); ok {
+		return &longSubset{s, l}
+	}
+	return s
 }
 
 func (s *subset) Len() int { return len(s.index) }
@@ -101,6 +111,14 @@ func (s *subset) Sample(i int, x, y tensor.Tensor) error {
 	return s.Dataset.Sample(s.index[i], x, y)
 }
 
+// longSubset is some samples of a data set that knows their lengths.
+type longSubset struct {
+	*subset
+	of long
+}
+
+func (s *longSubset) Length(i int) int { return s.of.Length(s.index[i]) }
+
 // Split is the first n samples of d and the others, in their order: shuffled data give two random parts, sorted data do not.
 func Split(d Dataset, n int) (first, rest Dataset, err error) {
 	if d == nil {
@@ -110,5 +128,5 @@ func Split(d Dataset, n int) (first, rest Dataset, err error) {
 		return nil, nil, fmt.Errorf("data: %d samples cannot be split off from %d", n, d.Len())
 	}
 	index := inOrder(d.Len())
-	return &subset{d, index[:n]}, &subset{d, index[n:]}, nil
+	return newSubset(d, index[:n:n]), newSubset(d, index[n:]), nil
 }

@@ -102,7 +102,7 @@ type padded struct {
 	x, y    tensor.Spec
 }
 
-// Pad is the samples of s, filled up to the length. A longer one is an error.
+// Pad is the samples of s, filled up to the length. A longer one is an error, and so is padding that is no number of the samples' type: -1 among bytes.
 func Pad(s Sequences, length int, p Padding) (Dataset, error) {
 	d, err := newPadded(s, length, p)
 	if err != nil {
@@ -128,7 +128,24 @@ func newPadded(s Sequences, length int, p Padding) (*padded, error) {
 	if err := d.x.Check(); err != nil {
 		return nil, fmt.Errorf("data: samples of length %d: %w", length, err)
 	}
+	_, other := s.Specs(length - 1)
+	for _, err := range []error{canPad(d.x.DType, p.X, true), canPad(d.y.DType, p.Y, d.y != other)} {
+		if err != nil {
+			return nil, err
+		}
+	}
 	return d, nil
+}
+
+// canPad refuses padding that is none of a type's whole numbers, if any is needed.
+func canPad(d tensor.DType, v float64, needed bool) error {
+	if !needed || !d.Int() {
+		return nil
+	}
+	if held := tensor.Full(tensor.SpecOf(d), v).At(0); held != v {
+		return fmt.Errorf("data: samples of %v cannot be filled up with %v, which would become %v", d, v, held)
+	}
+	return nil
 }
 
 // long is a data set that knows how long its samples were before they were filled up.

@@ -3,6 +3,7 @@ package data_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -65,6 +66,72 @@ func TestPad(t *testing.T) {
 }
 
 // TestRagged: the targets go along with the inputs, are all alike, or are not there.
+// TestPadKeepsLengths: the parts of a data set that has been filled up know where their samples end, as the whole does.
+func TestPadKeepsLengths(t *testing.T) {
+	whole, err := Pad(sentences(t, 20), 9, Padding{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := Subset(whole, []int{3, 19, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, err := Split(some, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		d    Dataset
+		want []int
+	}{{some, []int{1, 3, 1}}, {first, []int{1}}, {rest, []int{3, 1}}} {
+		l := Loader{Data: c.d, Batch: 3}
+		layout, err := l.Layout()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := tensor.SpecOf(tensor.I64, len(c.want)); layout.Shapes[0].Lengths != want {
+			t.Errorf("the layout says lengths %v", layout.Shapes[0].Lengths)
+		}
+		for b, err := range l.Batches(context.Background(), Position{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, n := range c.want {
+				if b.Lengths.IsNone() || b.Lengths.Int(i) != int64(n) {
+					t.Errorf("lengths %v, not %v", b.Lengths, c.want)
+				}
+			}
+		}
+	}
+}
+
+// TestPaddingHeld: padding that the samples' type cannot hold would become a class or a token.
+func TestPaddingHeld(t *testing.T) {
+	bytes := []tensor.Tensor{tensor.New(tensor.SpecOf(tensor.U8, 2))}
+	floats := []tensor.Tensor{tensor.New(tensor.SpecOf(tensor.F32, 2))}
+	class := []tensor.Tensor{tensor.New(tensor.SpecOf(tensor.U8))}
+	for _, c := range []struct {
+		x, y []tensor.Tensor
+		p    Padding
+		ok   bool
+	}{
+		{floats, bytes, Padding{Y: -1}, false},
+		{floats, bytes, Padding{Y: 255, X: math.NaN()}, true},
+		{bytes, nil, Padding{X: 0.5}, false},
+		{bytes, nil, Padding{X: math.NaN()}, false},
+		{bytes, nil, Padding{Y: -1}, true},
+		{floats, class, Padding{Y: -1}, true}, // which nothing is filled up with
+	} {
+		s, err := Ragged(c.x, c.y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Pad(s, 3, c.p); (err == nil) != c.ok {
+			t.Errorf("%v: %v", c.p, err)
+		}
+	}
+}
+
 func TestRagged(t *testing.T) {
 	array := func(d tensor.DType, dims ...int) tensor.Tensor { return tensor.New(tensor.SpecOf(d, dims...)) }
 	x := []tensor.Tensor{array(tensor.F32, 3, 2), array(tensor.F32, 1, 2)}

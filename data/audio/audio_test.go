@@ -175,6 +175,17 @@ func TestResample(t *testing.T) {
 }
 
 // TestResampleTone: a tone keeps its frequency and its level, and what the lower rate cannot hold is gone.
+// TestResampleFar: rates that are far apart ask for no more memory than there is sound, and what is left of the sound is the filter's first weights.
+func TestResampleFar(t *testing.T) {
+	c, err := audio.Clip{Rate: math.MaxInt32, Channels: [][]float32{{1, 1, 1}}}.Resample(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, want := c.Channels[0], 3*0.99/math.MaxInt32; len(y) != 1 || math.Abs(float64(y[0])/want-1) > 1e-6 {
+		t.Errorf("%v, not %v", y, want)
+	}
+}
+
 func TestResampleTone(t *testing.T) {
 	const n = 16000
 	tone := func(hz float64) audio.Clip {

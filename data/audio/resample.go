@@ -71,7 +71,7 @@ func (f *filter) width() int { return int(math.Ceil(crossings * float64(f.from) 
 
 // apply computes y.
 func (f *filter) apply(y, x []float32) {
-	width := f.width()
+	width := min(f.width(), len(x)) // farther away there is nothing, and rates may be of any size
 	for m := range y {
 		at := int64(m) * int64(f.from)
 		n, phase := int(at/int64(f.to)), at%int64(f.to) // y[m] is phase/to of a sample behind x[n]
