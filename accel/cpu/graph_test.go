@@ -196,3 +196,21 @@ func TestFusedGradientsHaveOtherReaders(t *testing.T) {
 		l.check(t, 1e-4)
 	}
 }
+
+// TestProfileOfConversions: a step that brings a parameter to another layout costs time, and no operation's work.
+func TestProfileOfConversions(t *testing.T) {
+	var l lowered
+	x, w := l.param(noise(1, 1, 16, 3, 3)), l.param(noise(1, 16, 16, 1, 1))
+	l.out(l.node(t, ops.Conv2DOp{Stride: [2]int{1, 1}}, x, w), -1)
+	for _, d := range open(t) {
+		p, err := d.Compile(context.Background(), &l.Graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := p.(accel.Profiler).Profile()[0]
+		if first.Kernel != "to blocked" || first.Cost.FLOPs != 0 || first.Cost.Bytes != 0 {
+			t.Errorf("the first step is %+v", first)
+		}
+		p.Close()
+	}
+}

@@ -43,6 +43,7 @@ func BenchmarkImages(b *testing.B) {
 		{"conv1d-k9", []int{16, 64, 1000}, []int{128, 64, 9}, conv1(ops.Conv{Padding: 4})},
 		{"conv1d-k3d4", []int{16, 64, 1000}, []int{128, 64, 3}, conv1(ops.Conv{Padding: 4, Dilation: 4})},
 		{"convT-64-32-k4s2", []int{8, 64, 32, 32}, []int{64, 32, 4, 4}, func(x, w ops.Value) ops.Value { return ops.ConvTranspose2D(x, w, ops.Conv{Stride: 2, Padding: 1}, 0) }},
+		{"mobile-24x56", []int{8, 24, 56, 56}, []int{mobileWeights}, mobile},
 		{"resize-bilinear-x2", []int{8, 64, 32, 32}, nil, resize(ops.Bilinear, 64)},
 		{"resize-nearest-x2", []int{8, 64, 32, 32}, nil, resize(ops.Nearest, 64)},
 		{"resize-bilinear-224", []int{8, 3, 256, 256}, nil, resize(ops.Bilinear, 224)},
@@ -91,3 +92,25 @@ func BenchmarkImages(b *testing.B) {
 		})
 	}
 }
+
+// mobile is a block of MobileNetV2 (Sandler et al., 2018) on 24 channels: to 144, depthwise, and back, each with batch-norm. Its weights are cut from w.
+func mobile(x, w ops.Value) ops.Value {
+	at := 0
+	take := func(dims ...int) ops.Value {
+		n := 1
+		for _, d := range dims {
+			n *= d
+		}
+		at += n
+		return w.Narrow(0, at-n, n).Reshape(dims...)
+	}
+	norm := func(x ops.Value, c int) ops.Value {
+		y, _, _ := ops.BatchNorm(x, take(c), take(c), 1e-5)
+		return y
+	}
+	y := norm(ops.Conv2D(x, take(144, 24, 1, 1), ops.Conv{}), 144).ReLU()
+	y = norm(ops.Conv2D(y, take(144, 1, 3, 3), ops.Conv{Padding: 1, Groups: 144}), 144).ReLU()
+	return norm(ops.Conv2D(y, take(24, 144, 1, 1), ops.Conv{}), 24).Add(x)
+}
+
+const mobileWeights = 2*24*144 + 9*144 + 2*(144+144+24)

@@ -42,7 +42,9 @@ func (p *planes) total(sums []float64, stride, channel int) float64 {
 
 // Norm is planned batch-norm over a blocked tensor, with or without a ReLU
 // behind it, and its gradient. Statistics are sums in float64: the mean first, then the
-// squares of the distances from it. One plan serves one call at a time.
+// squares of the distances from it. All passes over some blocks of channels
+// come before the next blocks, so that the later ones find them in cache. One
+// plan serves one call at a time.
 type Norm struct {
 	planes
 	eps  float64
@@ -70,16 +72,24 @@ func NewNorm(level isa.Level, t Tensor, eps float64, relu bool) (*Norm, error) {
 // variance (the biased one, which it normalizes by) the statistics of each channel.
 // scale and bias are 1 and 0 if nil.
 func (n *Norm) Forward(pool *work.Pool, y, mean, variance, x, scale, bias []float32) {
+	for from := 0; from < n.Blocks(); from += n.group() {
+		n.forward(pool, from, y, mean, variance, x, scale, bias)
+	}
+}
+
+// forward does the blocks of a group.
+func (n *Norm) forward(pool *work.Pool, from int, y, mean, variance, x, scale, bias []float32) {
 	pixels := float64(max(1, n.Pixels()))
-	n.run(pool, normTask{n: n, do: (*normTask).sum, x: x})
-	for c := range n.C {
+	first, end := n.channels(from)
+	n.run(pool, normTask{n: n, do: (*normTask).sum, from: from, x: x})
+	for c := first; c < end; c++ {
 		mean[c] = float32(n.total(n.sums, Block, c) / pixels)
 		// What rounding the mean has cut off comes back with the bias, below.
 		n.r[c] = float32(n.total(n.sums, Block, c)/pixels - float64(mean[c]))
 	}
-	copy(n.mean, mean[:n.C])
-	n.run(pool, normTask{n: n, do: (*normTask).square, x: x})
-	for c := range n.C {
+	copy(n.mean[first:], mean[first:end])
+	n.run(pool, normTask{n: n, do: (*normTask).square, from: from, x: x})
+	for c := first; c < end; c++ {
 		rest := float64(n.r[c])
 		v := n.total(n.sums, Block, c)/pixels - rest*rest
 		if v < 0 {
@@ -88,7 +98,15 @@ func (n *Norm) Forward(pool *work.Pool, y, mean, variance, x, scale, bias []floa
 		variance[c] = float32(v)
 		n.affine(c, rest, v, scale, bias)
 	}
-	n.run(pool, normTask{n: n, do: (*normTask).normalize, x: x, y: y})
+	n.run(pool, normTask{n: n, do: (*normTask).normalize, from: from, x: x, y: y})
+}
+
+// group is the number of blocks whose passes follow each other: so many that there are parts to share.
+func (n *Norm) group() int { return ceil(16, max(1, n.segments)) }
+
+// channels are those of the group that begins at a block.
+func (n *Norm) channels(from int) (first, end int) {
+	return from * Block, min((from+n.group())*Block, n.C)
 }
 
 // Infer stores in y what Forward does, with given statistics.
@@ -97,7 +115,7 @@ func (n *Norm) Infer(pool *work.Pool, y, x, scale, bias, mean, variance []float3
 	for c := range n.C {
 		n.affine(c, 0, float64(variance[c]), scale, bias)
 	}
-	n.run(pool, normTask{n: n, do: (*normTask).normalize, x: x, y: y})
+	n.run(pool, normTask{n: n, do: (*normTask).normalize, all: true, x: x, y: y})
 }
 
 // affine sets p and q so that the result is (x-mean)*p + q. rest is what the rounded mean lacks.
@@ -124,9 +142,17 @@ func (n *Norm) Backward(pool *work.Pool, dx, dscale, dbias, dy, y, x, scale, mea
 		y = nil
 	}
 	copy(n.mean, mean[:n.C])
-	n.run(pool, normTask{n: n, do: (*normTask).gradientSums, x: x, y: y, dy: dy})
+	for from := 0; from < n.Blocks(); from += n.group() {
+		n.backward(pool, from, dx, dscale, dbias, dy, y, x, scale, variance)
+	}
+}
+
+// backward does the blocks of a group.
+func (n *Norm) backward(pool *work.Pool, from int, dx, dscale, dbias, dy, y, x, scale, variance []float32) {
+	n.run(pool, normTask{n: n, do: (*normTask).gradientSums, from: from, x: x, y: y, dy: dy})
 	pixels := float64(max(1, n.Pixels()))
-	for c := range n.C {
+	first, end := n.channels(from)
+	for c := first; c < end; c++ {
 		// With d for dy, g is the mean of d, and h that of d*(x-mean).
 		g, h := n.total(n.sums, 2*Block, c)/pixels, n.total(n.sums[Block:], 2*Block, c)/pixels
 		inv := 1 / math.Sqrt(float64(variance[c])+n.eps)
@@ -140,12 +166,17 @@ func (n *Norm) Backward(pool *work.Pool, dx, dscale, dbias, dy, y, x, scale, mea
 		p := n.scale(scale, c) * inv
 		n.p[c], n.q[c], n.r[c] = float32(p), float32(-p*inv*inv*h), float32(-p*g)
 	}
-	n.run(pool, normTask{n: n, do: (*normTask).gradient, x: x, y: y, dy: dy, dx: dx})
+	n.run(pool, normTask{n: n, do: (*normTask).gradient, from: from, x: x, y: y, dy: dy, dx: dx})
 }
 
+// run does the parts of a group, or all.
 func (n *Norm) run(pool *work.Pool, t normTask) {
+	blocks := n.Blocks()
+	if !t.all {
+		blocks = min(n.group(), blocks-t.from)
+	}
 	n.task = t
-	run(pool, n.Len()/4, n.parts(), &n.task)
+	run(pool, blocks*n.Plane()/4, blocks*n.segments, &n.task)
 	n.task = normTask{}
 }
 
@@ -153,11 +184,14 @@ func (n *Norm) run(pool *work.Pool, t normTask) {
 type normTask struct {
 	n            *Norm
 	do           func(t *normTask, part, block, at, n int)
+	from         int  // the first block
+	all          bool // blocks, rather than those of a group
 	x, y, dy, dx []float32
 }
 
 // Do does part i.
 func (t *normTask) Do(i int) {
+	i += t.from * t.n.segments
 	block, at, n := t.n.part(i)
 	t.do(t, i, block*Block, at, n)
 }
