@@ -13,6 +13,7 @@ import (
 type clock struct {
 	count   *ops.Variable // i64: the updates that have happened
 	skipped *ops.Variable // i64: those that a LossScale skipped; nil without one
+	made    int           // variables that optimisers with this clock have made
 
 	asked  int64          // count and skipped, as the host knows them while a step is recorded
 	tape   *autograd.Tape // where and at which step the last update was recorded

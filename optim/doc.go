@@ -37,5 +37,7 @@
 // has them all, matched by name, continues bit for bit, in whatever order the parameters or groups are then. A schedule counts
 // updates too: those that were asked for, of which LossScale may have skipped some.
 //
+// Fields may change between updates, as a momentum that sets in late: state that is needed then begins as it would have at first.
+//
 // The package imports autograd, ops and tensor.
 package optim

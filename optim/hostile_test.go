@@ -1,7 +1,9 @@
 package optim_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/cortado-ml/cortado/autograd"
@@ -109,4 +111,67 @@ func calm(t *testing.T, what string, f func()) {
 		}
 	}()
 	f()
+}
+
+// TestFieldsChange: a field that changes while a model trains, as a momentum that sets in late, finds the state that it needs and never another's, and
+// a LossScale keeps that too as it was in a step that it skips.
+func TestFieldsChange(t *testing.T) {
+	momentum := func(on bool) float64 {
+		if on {
+			return 0.9
+		}
+		return 0
+	}
+	sgd, lars, rms, centre, both, centred := &optim.SGD{}, &optim.LARS{}, &optim.RMSProp{}, &optim.RMSProp{}, &optim.RMSProp{Momentum: 0.9}, &optim.RMSProp{Centered: true}
+	for _, c := range []struct {
+		o      optim.Optimizer
+		state  string // what is needed once the field is set
+		change func(on bool)
+	}{
+		{sgd, "w.momentum_buffer", func(on bool) { sgd.Momentum = momentum(on) }},
+		{lars, "w.momentum_buffer", func(on bool) { lars.Momentum = momentum(on) }},
+		{rms, "w.momentum_buffer", func(on bool) { rms.Momentum = momentum(on) }},
+		{centre, "w.grad_avg", func(on bool) { centre.Centered = on }},
+		{both, "w.grad_avg", func(on bool) { both.Centered = on }},
+		{centred, "w.momentum_buffer", func(on bool) { centred.Momentum = momentum(on) }},
+	} {
+		o := &optim.LossScale{Optimizer: c.o}
+		w := ops.NewVariable("w", tensor.Must(tensor.From([]float32{1, -2}, 2)))
+		tape := newTape(t)
+		state := func() map[string]string { // after a step
+			list := map[string]string{"w": fmt.Sprint(values(t, w))}
+			for _, v := range o.State() {
+				list[v.Name()] = fmt.Sprint(values(t, v))
+			}
+			return list
+		}
+		step := func(times float64) map[string]string {
+			t.Helper()
+			x := tape.Var(w)
+			o.Update(tape, x.Mul(x).Sum().Mul(tape.Scalar("times", tensor.F32, times)), w)
+			if _, err := tape.Step(ctx, x); err != nil {
+				t.Fatalf("%T: %v", c.o, err)
+			}
+			return state()
+		}
+		if _, there := step(1)[c.state]; there {
+			t.Errorf("%T has %s without need", c.o, c.state)
+		}
+		c.change(true)
+		first := step(1)
+		c.change(false)
+		if second := step(1); first[c.state] == "" || second[c.state] != first[c.state] {
+			t.Errorf("%T: %s is %s, then, where it is not needed, %s", c.o, c.state, first[c.state], second[c.state])
+		}
+		c.change(true)
+		before, after := state(), step(math.Inf(1))
+		for name := range after {
+			if !strings.HasPrefix(name, "optim.") && after[name] != before[name] {
+				t.Errorf("%T: a step that was skipped changed %s", c.o, name)
+			}
+		}
+		if after["optim.skipped"] != "[1]" || after["optim.step"] != before["optim.step"] {
+			t.Errorf("%T: %v skipped, %v updates", c.o, after["optim.skipped"], after["optim.step"])
+		}
+	}
 }

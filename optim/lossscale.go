@@ -23,6 +23,8 @@ type LossScale struct {
 	Static    bool    // keeps the scale, and still skips
 
 	scale, good, skipped *ops.Variable
+	clock                *clock // the optimiser's
+	made                 int    // what the clock has counted
 	known                map[*ops.Variable]bool
 	params               []*ops.Variable
 	guarded              []*ops.Variable // the parameters and the optimiser's state
@@ -41,7 +43,8 @@ func (o *LossScale) Init(params ...*ops.Variable) {
 		o.good = ops.NewVariable("optim.good_steps", tensor.Scalar[int64](0))
 		o.skipped = ops.NewVariable("optim.skipped", tensor.Scalar[int64](0))
 		o.known = map[*ops.Variable]bool{}
-		share(o.Optimizer, newClock(stepName, o.skipped))
+		o.clock = newClock(stepName, o.skipped)
+		share(o.Optimizer, o.clock)
 	}
 	initInner(o.Optimizer, params)
 	n := len(o.params)
@@ -50,7 +53,8 @@ func (o *LossScale) Init(params ...*ops.Variable) {
 			o.known[p], o.params = true, append(o.params, p)
 		}
 	}
-	if len(o.params) > n {
+	if len(o.params) > n || o.clock.made != o.made {
+		o.made = o.clock.made
 		o.guarded = append(append(o.guarded[:0], o.params...), stateInner(o.Optimizer)...)
 	}
 }

@@ -29,17 +29,14 @@ type RMSProp struct {
 
 // Init makes the state of new parameters.
 func (o *RMSProp) Init(params ...*ops.Variable) {
-	v, m, a := moment{name: "square_avg"}, moment{name: "momentum_buffer"}, moment{name: "grad_avg"}
-	switch {
-	case o.Momentum != 0 && o.Centered:
-		o.init(params, v, a, m)
-	case o.Centered:
-		o.init(params, v, a)
-	case o.Momentum != 0:
-		o.init(params, v, m)
-	default:
-		o.init(params, v)
+	var mean, m moment // each keeps its place, whether the other is needed or not
+	if o.Centered {
+		mean.name = "grad_avg"
 	}
+	if o.Momentum != 0 {
+		m.name = "momentum_buffer"
+	}
+	o.init(params, moment{name: "square_avg"}, mean, m)
 }
 
 // Update records one update by the gradient of the loss.
@@ -61,17 +58,16 @@ func (o *RMSProp) Apply(t *autograd.Tape, params []*ops.Variable, grads []ops.Va
 		g = decayed(p, g, o.WeightDecay)
 		v := t.Var(k.moments[0]).Scale(alpha).Add(g.Mul(g).Scale(1 - alpha))
 		t.Assign(k.moments[0], v)
-		last := 1
 		if o.Centered {
 			a := t.Var(k.moments[1])
 			a = a.Add(g.Sub(a).Scale(1 - alpha))
 			t.Assign(k.moments[1], a)
-			v, last = v.Sub(a.Mul(a)).ReLU(), 2
+			v = v.Sub(a.Mul(a)).ReLU()
 		}
 		g = g.Div(v.Sqrt().Shift(eps))
 		if o.Momentum != 0 {
-			g = t.Var(k.moments[last]).Scale(o.Momentum).Add(g)
-			t.Assign(k.moments[last], g)
+			g = t.Var(k.moments[2]).Scale(o.Momentum).Add(g)
+			t.Assign(k.moments[2], g)
 		}
 		return p.Sub(g.Mul(rate.in(g)))
 	})

@@ -25,11 +25,11 @@ func (s *state) Rate() float64 { return s.rate }
 type slot struct {
 	param   *ops.Variable
 	master  *ops.Variable    // of a 16-bit parameter: its value with all the digits of float32
-	moments [3]*ops.Variable // in the order of init
+	moments [3]*ops.Variable // in the order of init; nil where none has been needed
 	mark    uint64           // the last call of each that met it
 }
 
-// moment is a variable of every parameter's shape, and its first value.
+// moment is a variable of every parameter's shape, and its first value. One without a name is not needed, and only keeps its place.
 type moment struct {
 	name  string
 	first float64
@@ -47,30 +47,39 @@ func (s *state) keepTime(c *clock) {
 	}
 }
 
-// init makes the state of new parameters: variables named after them.
+// init makes the state of new parameters: variables named after them. What is needed only since a field has changed, such as a momentum that was 0, is
+// made then.
 func (s *state) init(params []*ops.Variable, moments ...moment) {
 	if s.clock == nil {
 		s.keepTime(newClock(stepName, nil))
 	}
 	for _, p := range params {
-		if p == nil || s.slots[p] != nil {
+		if p == nil {
 			continue
 		}
-		spec := p.Spec()
-		k := &slot{param: p}
-		make := func(name string, first float64) *ops.Variable {
-			v := ops.NewVariable(p.Name()+"."+name, tensor.Full(tensor.Spec{DType: work(spec.DType), Shape: spec.Shape}, first))
-			s.all = append(s.all, v)
-			return v
+		k, known := s.slots[p]
+		if !known {
+			k = &slot{param: p}
+			s.slots[p] = k
 		}
 		for i, m := range moments {
-			k.moments[i] = make(m.name, m.first)
+			if m.name != "" && k.moments[i] == nil {
+				k.moments[i] = s.make(p, m.name, m.first)
+			}
 		}
-		if spec.DType.Float() && work(spec.DType) != spec.DType {
-			k.master = make("master", 0)
+		if d := p.Spec().DType; !known && d.Float() && work(d) != d {
+			k.master = s.make(p, "master", 0)
 		}
-		s.slots[p] = k
 	}
+}
+
+// make makes a variable of the parameter's shape.
+func (s *state) make(p *ops.Variable, name string, first float64) *ops.Variable {
+	spec := p.Spec()
+	v := ops.NewVariable(p.Name()+"."+name, tensor.Full(tensor.Spec{DType: work(spec.DType), Shape: spec.Shape}, first))
+	s.all = append(s.all, v)
+	s.clock.made++
+	return v
 }
 
 // work is the type in which parameters of type d are updated: in 16 bits 0.999 would be 1, and an update too small to see.
