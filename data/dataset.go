@@ -85,12 +85,20 @@ func Subset(d Dataset, index []int) (Dataset, error) {
 	if d == nil {
 		return nil, fmt.Errorf("data: a subset of no data set")
 	}
-	for _, i := range index {
-		if i < 0 || i >= d.Len() {
-			return nil, fmt.Errorf("data: a subset wants sample %d of %d", i, d.Len())
-		}
+	if err := checkPart(index, d.Len()); err != nil {
+		return nil, err
 	}
 	return newSubset(d, slices.Clone(index)), nil
+}
+
+// checkPart makes sure that there are the n samples that index lists.
+func checkPart(index []int, n int) error {
+	for _, i := range index {
+		if i < 0 || i >= n {
+			return fmt.Errorf("data: a subset wants sample %d of %d", i, n)
+		}
+	}
+	return nil
 }
 
 // newSubset keeps what Pad knows of its samples.

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cortado-ml/cortado/tensor"
 )
@@ -92,6 +93,34 @@ func (l *labelled) Specs(length int) (x, y tensor.Spec) {
 		y = l.y[0].Spec()
 	}
 	return longSpec(l.x[0], length), y
+}
+
+// sequencesSubset is some of other sequences.
+type sequencesSubset struct {
+	Sequences
+	index []int
+}
+
+// SubsetSequences is the samples of s that index lists, in that order, as Subset is of a data set: parts to train and to validate on for Buckets.
+func SubsetSequences(s Sequences, index []int) (Sequences, error) {
+	if s == nil {
+		return nil, fmt.Errorf("data: a subset of no sequences")
+	}
+	if err := checkPart(index, s.Len()); err != nil {
+		return nil, err
+	}
+	return &sequencesSubset{s, slices.Clone(index)}, nil
+}
+
+func (s *sequencesSubset) Len() int { return len(s.index) }
+
+func (s *sequencesSubset) Length(i int) int { return s.Sequences.Length(s.index[i]) }
+
+func (s *sequencesSubset) Sample(i int, x, y tensor.Tensor) error {
+	if i < 0 || i >= s.Len() {
+		return fmt.Errorf("data: there is no sample %d: there are %d", i, s.Len())
+	}
+	return s.Sequences.Sample(s.index[i], x, y)
 }
 
 // padded is a data set of sequences that are filled up to one length.

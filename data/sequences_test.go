@@ -65,7 +65,6 @@ func TestPad(t *testing.T) {
 	}
 }
 
-// TestRagged: the targets go along with the inputs, are all alike, or are not there.
 // TestPadKeepsLengths: the parts of a data set that has been filled up know where their samples end, as the whole does.
 func TestPadKeepsLengths(t *testing.T) {
 	whole, err := Pad(sentences(t, 20), 9, Padding{})
@@ -132,6 +131,7 @@ func TestPaddingHeld(t *testing.T) {
 	}
 }
 
+// TestRagged: the targets go along with the inputs, are all alike, or are not there.
 func TestRagged(t *testing.T) {
 	array := func(d tensor.DType, dims ...int) tensor.Tensor { return tensor.New(tensor.SpecOf(d, dims...)) }
 	x := []tensor.Tensor{array(tensor.F32, 3, 2), array(tensor.F32, 1, 2)}
@@ -280,5 +280,59 @@ func TestBucketErrors(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d batches, want the error %s", n, want)
 		}
+	}
+}
+
+// labelled are sequences that know their classes.
+type labelled struct{ Sequences }
+
+func (labelled) Labels() []int { return []int{5, 6, 7, 8} }
+
+// TestSubsetSequences: a part of sequences knows the lengths and the labels of its samples, and so does what is made of it.
+func TestSubsetSequences(t *testing.T) {
+	part, err := SubsetSequences(labelled{sentences(t, 4)}, []int{3, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Pad(part, 9, Padding{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := Subset(d, []int{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		d    Dataset
+		want []int
+	}{{d, []int{8, 6}}, {last, []int{6}}} {
+		if labels, err := Labels(c.d); err != nil || !slices.Equal(labels, c.want) {
+			t.Errorf("labels %v, %v", labels, err)
+		}
+	}
+	want := map[float64]int64{4: 1, 2: 7} // length by first number
+	for b, err := range (Buckets{Data: part, Bounds: []int{2, 9}, Batch: 2}).Batches(context.Background(), Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := want[b.X.At(0)]; b.Lengths.Int(0) != n {
+			t.Errorf("%v has the length %v", b.X, b.Lengths)
+		}
+		delete(want, b.X.At(0))
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no %v", want)
+	}
+	x := tensor.New(tensor.SpecOf(tensor.I64, 1, 2))
+	for _, err := range []error{part.Sample(2, x, x), part.Sample(-1, x, x)} {
+		if err == nil || !strings.Contains(err.Error(), "there are 2") {
+			t.Error(err)
+		}
+	}
+	if _, err := SubsetSequences(part, []int{2}); err == nil || err.Error() != "data: a subset wants sample 2 of 2" {
+		t.Error(err)
+	}
+	if _, err := SubsetSequences(nil, nil); err == nil {
+		t.Error("there are no sequences")
 	}
 }

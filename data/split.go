@@ -49,14 +49,14 @@ func SplitClasses(labels []int, fraction float64, seed uint64) (train, validatio
 	return train, validation, nil
 }
 
-// Labels are the classes of all samples of d, for SplitClasses: d's own Labels() []int if it has such a method, else each sample is read for its
-// target, which must be one whole number.
+// Labels are the classes of all samples of d, for SplitClasses: d's own Labels() []int if it has such a method, or if it is a part of data or filled-up
+// data that have it; else each sample is read for its target, which must be one whole number.
 func Labels(d Dataset) ([]int, error) {
 	if d == nil {
 		return nil, fmt.Errorf("data: no data set to have labels")
 	}
-	if l, ok := d.(interface{ Labels() []int }); ok {
-		return l.Labels(), nil
+	if labels, ok := labelsOf(d); ok {
+		return labels, nil
 	}
 	xs, ys := d.Specs()
 	if ys.Shape.Size() != 1 || !ys.DType.Int() {
@@ -71,6 +71,33 @@ func Labels(d Dataset) ([]int, error) {
 		labels[i] = int(y.Int(0))
 	}
 	return labels, nil
+}
+
+// labelsOf are the labels that a data set or sequences know without reading samples.
+func labelsOf(d any) (labels []int, ok bool) {
+	var index []int
+	switch d := d.(type) {
+	case interface{ Labels() []int }:
+		return d.Labels(), true
+	case *padded:
+		return labelsOf(d.Sequences)
+	case *longSubset:
+		return labelsOf(d.subset)
+	case *subset:
+		labels, ok = labelsOf(d.Dataset)
+		index = d.index
+	case *sequencesSubset:
+		labels, ok = labelsOf(d.Sequences)
+		index = d.index
+	}
+	if !ok {
+		return nil, false
+	}
+	some := make([]int, len(index))
+	for k, i := range index {
+		some[k] = labels[i]
+	}
+	return some, true
 }
 
 // Labels are those of all images.

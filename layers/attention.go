@@ -109,7 +109,7 @@ func (c *Context) inside(x ops.Value) ops.Value {
 		return ops.Value{}
 	}
 	step := ops.Iota(c.Tape.Recorder(), tensor.SpecOf(c.Lengths.DType(), x.Dim(1)), 0)
-	return step.Less(c.Lengths.Reshape(x.Dim(0), 1, 1, 1))
+	return step.Less(ops.Lengths(c.Lengths, x.Dim(1)).Reshape(x.Dim(0), 1, 1, 1))
 }
 
 // Positions adds what it has learned of each place in a sequence: x [n, steps, size] plus the first rows of its parameter weight [Max, size].

@@ -32,7 +32,8 @@ type Context struct {
 	DType tensor.DType   // of parameters
 
 	// Lengths is the length of each sequence of the batch, i64 or i32 [n]; what lies behind is padding. None means that there is no padding. A
-	// module that knows the lengths sets it for those that it runs: recurrent layers and attention heed it.
+	// module that knows the lengths sets it for those that it runs: recurrent layers and attention heed it, and a length that is negative or
+	// more than there are steps fails the step there, with an *ops.IndexError.
 	Lengths ops.Value
 
 	net    *Net

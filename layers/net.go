@@ -52,8 +52,8 @@ func (n *Net) Forward(t *autograd.Tape, x ops.Value, mode Mode) ops.Value {
 	return n.forward(t, x, mode, piece{})
 }
 
-// ForwardPadded is Forward for sequences that are padded behind their lengths, i64 or i32 [n]: Context.Lengths for all modules. None means that
-// nothing is padded.
+// ForwardPadded is Forward for sequences that are padded behind their lengths, i64 or i32 [n]: Context.Lengths for all modules, which
+// says what is made of it. None means that nothing is padded.
 func (n *Net) ForwardPadded(t *autograd.Tape, x, lengths ops.Value, mode Mode) ops.Value {
 	return n.forward(t, x, mode, piece{lengths: lengths})
 }

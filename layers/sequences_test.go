@@ -1,6 +1,8 @@
 package layers_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -294,5 +296,29 @@ func TestDropoutEdges(t *testing.T) {
 	}
 	if !slices.Contains(out[2], 2) || !slices.Contains(out[2], 0) {
 		t.Errorf("the gradient at 0 is %v", out[2])
+	}
+}
+
+// TestLengthsOutOfRange: a length that is negative or beyond the steps is an error of the step, also where a module has set it.
+func TestLengthsOutOfRange(t *testing.T) {
+	for name, m := range map[string]layers.Module{"gru": layers.GRU{Hidden: 3}, "attention": layers.MultiHeadAttention{Heads: 2}} {
+		net := build(t, layers.Sequential{layers.Name("m", m)}, 2, 5, 4)
+		for _, bad := range []int64{9, 6, -1} {
+			tape := newTape(t)
+			x := tape.Input("x", tensor.New(tensor.SpecOf(tensor.F64, 2, 5, 4)))
+			lengths := tensor.New(tensor.SpecOf(tensor.I64, 2))
+			lengths.SetInt(1, bad)
+			y := net.ForwardPadded(tape, x, tape.Input("lengths", lengths), layers.Train)
+			_, err := tape.Eval(t.Context(), y)
+			var index *ops.IndexError
+			if !errors.As(err, &index) || *index != (ops.IndexError{Index: bad, Limit: 6}) {
+				t.Fatalf("%s: length %d: %v", name, bad, err)
+			}
+			for _, part := range []string{fmt.Sprintf("sequence 1 has the length %d, and there are 5 steps", bad), "in scope m", "sequences_test.go"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%s: no %q in %v", name, part, err)
+				}
+			}
+		}
 	}
 }

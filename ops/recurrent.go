@@ -15,14 +15,15 @@ type Gates struct {
 
 // Sequence says how a recurrent layer runs through its steps. Its zero value runs from the first to the last of all, from a state of zeros.
 type Sequence struct {
-	Lengths Value // i64 or i32 [n], of each sequence; what lies beyond is padding, whatever it holds; none means that there is no padding
+	Lengths Value // i64 or i32 [n], of each sequence, from 0 to steps; what lies beyond is padding, whatever it holds; none means that there is no padding
 	H, C    Value // the states before the first step, [n, hidden]; none means 0; C is of LSTM alone
 	Reverse bool  // from the last step, which is that of each sequence, to the first
 }
 
 // LSTM runs a layer of long short-term memory (Hochreiter and Schmidhuber, 1997) through x [n, steps, in]: y [n, steps, hidden] has its output at every step, 0 in
 // the padding; h and c [n, hidden] are the states behind the last step. The gates are those of input, forgetting, cell and output, in this order. A
-// sequence has the same bits as alone; one of length 0 leaves its state alone; padding gets no gradient.
+// sequence has the same bits as alone; one of length 0 leaves its state alone; padding gets no gradient. A length that is negative or more than steps fails
+// the step with an *IndexError.
 //
 //go:noinline
 func LSTM(x Value, g Gates, s Sequence) (y, h, c Value) {
@@ -80,7 +81,7 @@ func (s Sequence) run(x Value, g Gates, gates int, cell func(z, rec, h, c Value)
 	var inside func(i int) Value // bool [n, 1]
 	if !s.Lengths.IsNone() {
 		step := Iota(x.r, tensor.Spec{DType: s.Lengths.DType(), Shape: tensor.Of(1, steps, 1)}, 1)
-		all := step.Less(s.Lengths.reshapeTo(tensor.Of(n, 1, 1)))
+		all := step.Less(Lengths(s.Lengths, steps).reshapeTo(tensor.Of(n, 1, 1)))
 		x = Where(all, x, zero) // NaN in the padding shall reach no weight
 		inside = cut(all)
 	}

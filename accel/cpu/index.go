@@ -19,6 +19,7 @@ var (
 	_ = kernelOf[ops.PutAlongOp]((*compiler).putAlong)
 	_ = kernelOf[ops.ArgMaxOp]((*compiler).argMax)
 	_ = kernelOf[ops.OneHotOp]((*compiler).oneHot)
+	_ = kernelOf[ops.LengthsOp]((*compiler).reference) // a few numbers a step
 )
 
 var _ = kernelBy(func(o ops.TopKOp, _ *accel.Node) emitFunc {
