@@ -261,3 +261,26 @@ func TestTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestGenerateEnds writes without end: Ctrl-C ends it at once, and so does a pipe that nobody reads.
+func TestGenerateEnds(t *testing.T) {
+	folder, file := writer(t, "gru")
+	for _, interrupt := range []bool{true, false} {
+		p := start(t, page, folder, "generate", "-model-file", file, "-prompt", "Light\n", "-length", "100000000")
+		p.until(t, "Light")
+		if interrupt {
+			if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			p.end(t).wants(t, 1, "demo: ", "interrupt signal received")
+			continue
+		}
+		p.close()
+		p.cmd.Wait()
+		o := outcome{p.cmd.ProcessState.ExitCode(), "", p.err.String()}
+		noCrash(t, o)
+		if o.code == 0 || strings.Count(o.err, "\n") > 1 {
+			t.Errorf("exit status %d: %s", o.code, o.err)
+		}
+	}
+}
