@@ -1,5 +1,5 @@
 // Package vec holds the CPU driver's vector kernels: fused elementwise chains, reductions, softmax and cross-entropy, batch
-// normalisation of rows, random numbers, movement of data, sorting.
+// normalisation, standardisation of rows, random numbers, movement of data, sorting.
 //
 // Each is made once, for a shape and a level of instructions, by a constructor that checks its arguments, and gives a [Step]. A step runs
 // as often as wanted on memory that the caller lays out, cuts its work by shape alone, and allocates nothing. So a result has the same
