@@ -22,8 +22,9 @@ type StateError struct {
 	near map[string]string // of a missing name, the unexpected one that may be it
 }
 
-// Error lists all, for a missing name with the name in the file that it may have there.
+// Error lists the first of each kind, and how many there are more; for a missing name with the name in the file that it may have there.
 func (e *StateError) Error() string {
+	const most = 5
 	missing := make([]string, len(e.Missing))
 	for i, name := range e.Missing {
 		missing[i] = name
@@ -36,6 +37,9 @@ func (e *StateError) Error() string {
 		what  string
 		names []string
 	}{{"missing", missing}, {"unexpected", e.Unexpected}, {"mis-shaped", e.Misfits}, {"in conflict", e.Conflicts}} {
+		if n := len(p.names) - most; n > 0 {
+			p.names = append(p.names[:most:most], fmt.Sprintf("and %d more", n))
+		}
 		if len(p.names) > 0 {
 			parts = append(parts, p.what+": "+strings.Join(p.names, ", "))
 		}
@@ -53,7 +57,10 @@ func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 		}
 		targets[i] = target{v: v, names: []string{v.Name()}}
 	}
-	return assign(ctx, named, targets, func(string) bool { return false }, false)
+	if err := assign(ctx, named, targets, func(string) bool { return false }, false); err != nil {
+		return fmt.Errorf("layers: %w", err)
+	}
+	return nil
 }
 
 // Load sets the parameters and running statistics to the tensors of the same names, as PyTorch's load_state_dict does with strict=True. What does
@@ -65,6 +72,14 @@ func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) 
 //     not ask for it in our files.
 //   - A tied parameter may be there under any of its names, or under several with the same bits; different values are an error.
 func (n *Net) Load(ctx context.Context, named []safetensors.Named) error {
+	if err := n.load(ctx, named); err != nil {
+		return fmt.Errorf("layers: %w", err)
+	}
+	return nil
+}
+
+// load is Load, with errors that do not say where they come from.
+func (n *Net) load(ctx context.Context, named []safetensors.Named) error {
 	names := map[*ops.Variable][]string{}
 	for _, v := range n.state {
 		names[v] = []string{v.Name()}
@@ -97,7 +112,10 @@ func (n *Net) LoadFile(ctx context.Context, path string) error {
 	}
 	named, err := f.Tensors()
 	if err == nil {
-		err = n.Load(ctx, named)
+		err = n.load(ctx, named)
+	}
+	if _, checkpoint := f.Metadata()["cortado.run"]; err != nil && checkpoint {
+		err = fmt.Errorf("it is a checkpoint, with an optimizer's state, whose model train.LoadModel loads: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("layers: %s: %w", path, err)
@@ -183,11 +201,11 @@ func assign(ctx context.Context, named []safetensors.Named, targets []target, pa
 	}
 	e.suggest(have, targets)
 	if e.Error() != "" {
-		return fmt.Errorf("layers: the state is of another model: %w", e)
+		return fmt.Errorf("the state is of another model: %w", e)
 	}
 	for i, g := range targets {
 		if err := g.v.Set(ctx, values[i]); err != nil {
-			return fmt.Errorf("layers: %w", err)
+			return err
 		}
 	}
 	return nil

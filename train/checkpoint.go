@@ -32,6 +32,8 @@ type place struct {
 	Seed       uint64        `json:"seed"`
 	Order      string        `json:"order"` // what decides which samples make which step
 	ISA        []string      `json:"isa"`   // level of each device
+	DType      string        `json:"dtype"` // of the parameters
+	Model      []string      `json:"model"` // the names of the net's variables, which are not the optimizer's
 
 	// The monitor's, before this epoch was judged.
 	BestBits      uint64 `json:"best_bits"`
@@ -42,9 +44,17 @@ type place struct {
 func (r *run) place() place {
 	return place{
 		Step: r.report.Steps, At: r.at, Taken: r.taken, SumBits: math.Float64bits(r.sum), WeightBits: math.Float64bits(r.weight), LastBits: math.Float64bits(r.last), Recorded: r.recorded,
-		Seed: r.Seed, Order: r.order(), ISA: r.levels(),
+		Seed: r.Seed, Order: r.order(), ISA: r.levels(), DType: r.DType.String(), Model: namesOf(r.net.State()),
 		BestBits: math.Float64bits(r.best), ReferenceBits: math.Float64bits(r.reference), Waited: r.waited,
 	}
+}
+
+// namesOf are the names of variables.
+func namesOf(vars []*ops.Variable) (names []string) {
+	for _, v := range vars {
+		names = append(names, v.Name())
+	}
+	return names
 }
 
 // order says in words which samples make which step.

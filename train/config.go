@@ -18,6 +18,11 @@ type Config struct {
 	Loss      Loss            // ops.CrossEntropy, say
 	Optimizer optim.Optimizer // a new one, which has trained nothing yet. Where there is an optim.EMA its averages are what is evaluated
 
+	// Prepare is given the net when it has its first values: to load those of a pretrained model, by LoadModel or layers.Net.Load, and to take
+	// parameters out of training, by layers.Net.Freeze. What is frozen then has no state in the optimizer. A run that is resumed is prepared too, before it
+	// takes its values from the checkpoint: it must freeze the same. Nil does nothing; an error ends Fit.
+	Prepare func(net *layers.Net) error
+
 	Batch     int            // samples in a batch; beyond the data, each epoch is one short batch
 	KeepOrder bool           // do not shuffle
 	Transform data.Transform // changes training inputs at random
@@ -47,8 +52,8 @@ type Config struct {
 	// loss of training. Empty means "loss".
 	Monitor       string
 	Maximize      bool           // more is better: of an accuracy
-	KeepBest      bool           // keep the checkpoint of the best epoch as best.safetensors
-	EarlyStopping *EarlyStopping // ends the run when it gets no better; nil for never
+	KeepBest      bool           // keep the checkpoint of the best epoch as best.safetensors, which LoadModel loads, with its averages where there is an optim.EMA
+	EarlyStopping *EarlyStopping // ends the run when it gets no better; nil for never. Report.Net is the last model then: KeepBest keeps the best
 
 	// Observe is told what happens, on the caller's goroutine; nil for nobody. Callbacks are told the same, after it, and may end the run by an error,
 	// which Fit returns; ErrStop ends it as its last step would. What they do cannot change the numbers of a run: they get no hold of it.
@@ -66,13 +71,13 @@ type Config struct {
 
 // Report is the result of a run.
 type Report struct {
-	Net        *layers.Net        // the trained model
+	Net        *layers.Net        // the trained model, as the last step has left it: not the best, and not the averages of an optim.EMA. See Best
 	Steps      int                // in all, those before a resumption too
 	Epochs     int                // complete ones
 	Loss       float64            // mean training loss of the last epoch, whether it was complete or not
 	Validation map[string]float64 // "loss" and the metrics, at the end of that epoch; nil without validation data
-	Checkpoint string             // the last one written or resumed from, if any
-	Best       string             // the checkpoint of the best epoch, if Config.KeepBest
+	Checkpoint string             // the last one written or resumed from, if any: LoadModel takes the model from it
+	Best       string             // the checkpoint of the best epoch, if Config.KeepBest: LoadModel(ctx, report.Best, report.Net) goes back to that model
 	Stopped    string             // why the run ended before its last step: no improvement, or ErrStop; empty if it did not
 }
 

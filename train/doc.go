@@ -17,6 +17,11 @@
 // batch of which nothing counts has no gradient and no weight. The layers see by layers.Context.Lengths, which is data.Batch.Lengths, where the samples
 // of such a batch end.
 //
+// # Fine-tuning
+//
+// Config.Prepare loads a pretrained model into the net, and freezes what is not to be trained. [LoadModel] takes the model from a checkpoint, from
+// Report.Best say; layers.Net.LoadFile takes PyTorch's.
+//
 // # Accumulation
 //
 // With Config.Accumulate K batches make one step: it takes the mean of all their samples, as one batch of them would. The last step of an epoch has

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 
 	"github.com/cortado-ml/cortado/accel/cpu"
 	"github.com/cortado-ml/cortado/data"
@@ -126,5 +128,64 @@ func learnSequences() error {
 		return err
 	}
 	fmt.Printf("%d steps; accuracy above 90 %%: %v; perplexity below 1.5: %v\n", report.Steps, report.Validation["accuracy"] > 0.9, report.Validation["perplexity"] < 1.5)
+	return nil
+}
+
+// A trained model goes on with other data: its first layer stays as it is, its head learns.
+func Example_fineTune() {
+	if err := fineTune(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// trained 1.weight
+	// trained 1.bias
+	// better than before: true
+}
+
+func fineTune() error {
+	folder, err := os.MkdirTemp("", "finetune")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	points, err := ring(500, 1)
+	if err != nil {
+		return err
+	}
+	dev, err := cpu.Open()
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	eng, err := sched.New(dev)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	config := train.Config{
+		Engine: eng,
+		Model:  layers.Sequential{layers.Name("body", layers.Sequential{layers.Linear{Out: 32}, layers.ReLU{}}), layers.Linear{Out: 2}},
+		Loss:   ops.CrossEntropy, Optimizer: &optim.Adam{LR: 0.02}, Batch: 50, Epochs: 2,
+		Checkpoint: filepath.Join(folder, "first"), Validation: points, KeepBest: true,
+	}
+	first, err := train.Fit(ctx, config, points)
+	if err != nil {
+		return err
+	}
+	config.Checkpoint, config.Optimizer, config.Epochs = filepath.Join(folder, "second"), &optim.Adam{LR: 0.02}, 5
+	config.Prepare = func(net *layers.Net) error {
+		if err := train.LoadModel(ctx, first.Best, net); err != nil { // or net.LoadFile of PyTorch's state dict
+			return err
+		}
+		return net.Freeze("body")
+	}
+	second, err := train.Fit(ctx, config, points)
+	if err != nil {
+		return err
+	}
+	for _, p := range second.Net.Params() {
+		fmt.Println("trained", p.Name())
+	}
+	fmt.Println("better than before:", second.Validation["loss"] < first.Validation["loss"])
 	return nil
 }

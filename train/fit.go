@@ -145,6 +145,14 @@ func newRun(ctx context.Context, c *Config, from *source) (*run, error) {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	r.report.Net = r.net
+	if c.Prepare != nil {
+		if err := c.Prepare(r.net); err != nil {
+			return nil, fmt.Errorf("train: Config.Prepare: %w", err)
+		}
+	}
+	if len(r.net.Params()) == 0 {
+		return nil, errors.New("train: there is nothing to train: the model has no parameters, or Config.Prepare has frozen them all")
+	}
 	if err := r.rehearse(layers.Train, layout.Shapes, nil); err != nil {
 		return nil, err
 	}

@@ -80,6 +80,8 @@ func (r *run) restore(ctx context.Context, path string, p place, named []safeten
 	switch order := r.order(); {
 	case p.Seed != r.Seed:
 		return fmt.Errorf("was written with seed %d, not %d: first values and dropout would change", p.Seed, r.Seed)
+	case p.DType != r.DType.String():
+		return fmt.Errorf("was written in %s, this run is %v: set Config.DType, or start from its model, by LoadModel in Config.Prepare", p.DType, r.DType)
 	case p.Order != order:
 		return fmt.Errorf("was written for %s; this run has %s: resume with the same, or start anew", p.Order, order)
 	}
@@ -109,8 +111,8 @@ func (r *run) differences(p place, meta map[string]string) (list []string) {
 	return list
 }
 
-// Load sets variables to the tensors of the same names, in whatever order. All that does not fit is listed at once: names that are missing,
-// names that no variable has, shapes and types that differ; then nothing is set.
+// Load sets variables to the tensors of the same names, in whatever order. All that does not fit is told at once, by a *layers.StateError: names
+// that are missing, names that no variable has, shapes and types that differ; then nothing is set.
 func Load(ctx context.Context, named []safetensors.Named, vars []*ops.Variable) error {
 	if err := load(ctx, named, vars); err != nil {
 		return fmt.Errorf("train: the file %w", err)

@@ -246,7 +246,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 			m[0], m[1], m[6] = layers.Conv2D{Out: 5, Kernel: 3, Padding: layers.Same, NoBias: true}, layers.ReLU{}, layers.Sequential{layers.Linear{Out: 3}}
 			c.Model, c.Optimizer = m, &optim.SGD{}
 		}, set, []string{
-			".safetensors is of another model or optimizer: missing: 6.0.weight, 6.0.bias (the file has 6.bias);", "unexpected: 0.bias, 1.weight, 1.bias, 1.running_mean, 1.running_var, 6.weight, 6.bias, 0.weight.exp_avg",
+			".safetensors is of another model or optimizer: missing: 6.0.weight, 6.0.bias (the file has 6.bias);", "unexpected: 0.bias, 1.weight, 1.bias, 1.running_mean, 1.running_var, and 14 more",
 			"mis-shaped: 0.weight is f32[4 1 3 3] in the file, f32[5 1 3 3] in the model",
 		}},
 		"type": {func(c *train.Config) {
@@ -254,7 +254,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 			c.Model, c.DType = append(layers.Sequential{}, small...), tensor.F64
 			c.Model.(layers.Sequential)[2] = layers.ReLU{}
 			c.Model = layers.Func(func(lc *layers.Context, x ops.Value) ops.Value { return small.Forward(lc, cast(lc, x)) })
-		}, set, []string{"0.weight is f32[4 1 3 3] in the file, f64[4 1 3 3] in the model"}},
+		}, set, []string{"was written in f32, this run is f64"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			again := config(t)
