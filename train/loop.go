@@ -180,8 +180,10 @@ func (r *run) judge(ctx context.Context) error {
 	return evaluate()
 }
 
-// epoch ends an epoch: the position is at the start of the next one.
+// epoch ends an epoch: the position is at the start of the next one. Where the run ends too, the checkpoint is of the time before: so a run that is
+// resumed judges the epoch again, and comes to the same end.
 func (r *run) epoch(ctx context.Context) error {
+	before := r.monitor
 	if err := r.judge(ctx); err != nil {
 		return err
 	}
@@ -191,8 +193,12 @@ func (r *run) epoch(ctx context.Context) error {
 	if err := r.wait(); err != nil {
 		return err
 	}
-	r.sum, r.weight, r.taken = 0, 0, 0
 	r.tell(Epoch{Epoch: r.report.Epochs, Epochs: r.Epochs, Step: r.report.Steps, Loss: r.report.Loss, Validation: r.report.Validation})
+	if r.told != nil || r.report.Stopped != "" {
+		r.monitor = before
+		return nil
+	}
+	r.sum, r.weight, r.taken = 0, 0, 0
 	return nil
 }
 
@@ -206,7 +212,7 @@ func (r *run) end(ctx context.Context) error {
 	if err := r.save(ctx); err != nil {
 		return err
 	}
-	if r.taken == 0 {
+	if r.at.Sample == 0 { // the epoch has been judged
 		return nil
 	}
 	if err := r.judge(ctx); err != nil {

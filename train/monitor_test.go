@@ -64,6 +64,45 @@ var earlyStops = []struct {
 	{[]float64{1, inf, inf, 5}, 2, 0, true, 3, 1},
 }
 
+// TestStoppedStays: a run that has stopped early, or whose callback failed just then, comes to the same end when it is resumed, wherever its checkpoints
+// are written.
+func TestStoppedStays(t *testing.T) {
+	set, broken := squares(t, samples, 1), errors.New("broken")
+	for _, every := range []int{0, 2, 100} {
+		for _, fails := range []bool{false, true} {
+			setup := func() (train.Config, func(train.Event)) {
+				c, watch := scripted(t, []float64{2, 1, 3, 0.5})
+				c.EarlyStopping, c.CheckpointEvery, c.KeepBest = &train.EarlyStopping{Patience: 1}, every, true
+				return c, watch
+			}
+			folder := t.TempDir()
+			c, watch := setup()
+			c.Checkpoint = folder
+			if fails {
+				c.Callbacks = []func(train.Event) error{func(e train.Event) error {
+					if e, ok := e.(train.Epoch); ok && e.Epoch == 3 {
+						return broken
+					}
+					return nil
+				}}
+			}
+			first := fit(t.Context(), c, set, watch)
+			if fails != errors.Is(first.err, broken) || first.report.Stopped == "" || first.report.Steps != 3 {
+				t.Fatalf("%d steps, stopped %q: %v", first.report.Steps, first.report.Stopped, first.err)
+			}
+			for range 2 {
+				c, watch = setup()
+				c.Checkpoint, c.Resume = folder, true
+				again := fit(t.Context(), c, set, watch)
+				if again.err != nil || len(again.losses) != 0 {
+					t.Fatalf("every %d: resumed, it takes %d steps more: %v", every, len(again.losses), again.err)
+				}
+				compareReports(t, again.report, first.report)
+			}
+		}
+	}
+}
+
 // TestEarlyStopping: what is no number is no improvement, patience p ends the run after p epochs without a strict one, and a run that is killed at any
 // epoch and resumed ends where it would have, since the checkpoint knows how long it has waited.
 func TestEarlyStopping(t *testing.T) {
