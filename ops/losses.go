@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
@@ -101,9 +102,12 @@ func KLDivergenceLog(logp, logy Value) Value {
 	return times(y, logy).Sub(times(y, logp))
 }
 
-// ClassLoss says how classes count in a loss. Its zero value is the plain mean.
+// ClassLoss says how classes count in a loss. Its zero value is the plain mean. It belongs to no recording: one serves all steps.
 type ClassLoss struct {
-	Weight    Value   // of each class, [classes]; none means 1
+	// Weight is that of each class, [classes], of the logits' type; nil means 1. It is a variable that nobody trains, as any constant array:
+	//
+	//	ops.NewVariable("class weights", tensor.Must(tensor.From([]float32{1, 2, 0.5})))
+	Weight    *Variable
 	Smoothing float64 // share of a label that is spread over all classes alike (Szegedy et al., 2015)
 	Ignore    bool    // labels equal to Ignored do not count
 	Ignored   int64
@@ -146,8 +150,13 @@ func NLLRows(logp, labels Value, c ClassLoss) (loss, weight Value) {
 }
 
 func (c ClassLoss) rows(x, labels Value, logits bool) (loss, weight Value) {
+	weights, err := c.weights(x)
+	if err != "" {
+		refused := x.refuse(CrossEntropyOp{}, err)
+		return refused, refused
+	}
 	if labels.DType().Float() {
-		return c.soft(logProbabilities(x, logits), labels)
+		return c.soft(logProbabilities(x, logits), labels, weights)
 	}
 	if err := inferLabels([]tensor.Spec{x.Spec(), labels.Spec()}); err != nil && x.r != nil {
 		refused := x.refuse(CrossEntropyOp{}, err.(*tensor.ShapeError).Msg)
@@ -163,14 +172,14 @@ func (c ClassLoss) rows(x, labels Value, logits bool) (loss, weight Value) {
 	}
 	logp := logProbabilities(x, logits)
 	weight = x.constant(1).expandTo(labels.Shape())
-	if !c.Weight.IsNone() {
-		weight = c.Weight.Gather(0, labels)
+	if !weights.IsNone() {
+		weight = weights.Gather(0, labels)
 	}
 	loss = times(weight, logp.TakeAlong(-1, labels.Unsqueeze(-1)).Squeeze(-1).Neg())
 	if c.Smoothing != 0 {
 		all := logp.Neg()
-		if !c.Weight.IsNone() {
-			all = times(c.Weight, all)
+		if !weights.IsNone() {
+			all = times(weights, all)
 		}
 		loss = loss.Scale(1 - c.Smoothing).Add(all.Mean(-1).Scale(c.Smoothing))
 	}
@@ -178,6 +187,20 @@ func (c ClassLoss) rows(x, labels Value, logits bool) (loss, weight Value) {
 		loss, weight = Where(ignored, zero, loss), Where(ignored, zero, weight)
 	}
 	return loss, weight
+}
+
+// weights is Weight in the recording of x, none for nil, or why it does not fit.
+func (c ClassLoss) weights(x Value) (w Value, err string) {
+	if c.Weight == nil || x.r == nil || x.r.err != nil {
+		return w, ""
+	}
+	switch s := c.Weight.Spec(); {
+	case s.Shape.Rank() != 1 || s.Shape.Dim(0) != x.Dim(-1):
+		return w, fmt.Sprintf("ClassLoss.Weight has %d weights, %v, the logits %d classes", s.Shape.Size(), s, x.Dim(-1))
+	case s.DType != x.DType():
+		return w, fmt.Sprintf("ClassLoss.Weight is %v, the logits are %v: both have one type", s.DType, x.DType())
+	}
+	return x.r.Var(c.Weight), ""
 }
 
 // whole is an i64 constant to meet x, exact also where a float64 is not.
@@ -194,12 +217,12 @@ func logProbabilities(x Value, logits bool) Value {
 }
 
 // soft is rows for a probability of each class.
-func (c ClassLoss) soft(logp, p Value) (loss, weight Value) {
+func (c ClassLoss) soft(logp, p, weights Value) (loss, weight Value) {
 	if c.Smoothing != 0 {
 		p = p.Scale(1 - c.Smoothing).Shift(c.Smoothing / float64(logp.Dim(-1)))
 	}
-	if !c.Weight.IsNone() {
-		p = p.Mul(c.Weight)
+	if !weights.IsNone() {
+		p = p.Mul(weights)
 	}
 	loss = times(p, logp.Neg()).Sum(-1)
 	return loss, loss.constant(1).expandTo(loss.Shape())

@@ -67,7 +67,7 @@ func TestClassLosses(t *testing.T) {
 	r := NewRecorder()
 	x, y := r.Input("x", plain, -1), r.Input("y", two, -1)
 	hot := OneHot(y, 3, tensor.F64)
-	w := r.Input("w", farr(d(3), 1, 2, 0.5), -1)
+	w := NewVariable("w", farr(d(3), 1, 2, 0.5))
 	out := eval(t, r,
 		CrossEntropyWith(x, y, ClassLoss{}), CrossEntropy(x, y), CrossEntropyWith(x, hot, ClassLoss{}), NLLWith(x.LogSoftmax(-1), y, ClassLoss{}),
 		CrossEntropyWith(x, y, ClassLoss{Smoothing: 0.3}), CrossEntropyWith(x, hot, ClassLoss{Smoothing: 0.3}),
@@ -90,6 +90,16 @@ func TestClassLosses(t *testing.T) {
 	}
 	refused(t, "one label for each row", func(in []Value) Value { return CrossEntropyWith(in[0], in[1], ClassLoss{}) }, plain, iarr(d(3), 0, 0, 0))
 	refused(t, "labels of type i32 or i64", func(in []Value) Value { return CrossEntropyWith(in[0], in[1], ClassLoss{}) }, plain, arr[uint8](d(2), 0, 0))
+	for want, w := range map[string]tensor.Tensor{
+		"ClassLoss.Weight has 2 weights, f64[2], the logits 3 classes":    farr(d(2), 1, 2),
+		"ClassLoss.Weight has 3 weights, f64[1 3], the logits 3 classes":  farr(d(1, 3), 1, 2, 3),
+		"ClassLoss.Weight is f32, the logits are f64: both have one type": arr[float32](d(3), 1, 2, 3),
+	} {
+		c := ClassLoss{Weight: NewVariable("w", w)}
+		refused(t, want, func(in []Value) Value { return CrossEntropyWith(in[0], in[1], c) }, plain, two)
+		refused(t, want, func(in []Value) Value { return NLLWith(in[0], in[0], c) }, plain)
+	}
+	refused(t, "ClassLoss.Weight has 1 weights, none[]", func(in []Value) Value { return CrossEntropyWith(in[0], in[1], ClassLoss{Weight: &Variable{}}) }, plain, two)
 }
 
 // TestRowNorms: a large mean costs no digits, and lengths at zero have a gradient.

@@ -350,7 +350,7 @@ func (a *arguments) make(typ reflect.Type) reflect.Value {
 	case *int64:
 		*p = pick[int64](a, -100, 0, math.MaxInt64)
 	case *ClassLoss:
-		*p = pick(a, ClassLoss{}, ClassLoss{Ignore: true, Ignored: math.MaxInt64}, ClassLoss{Smoothing: 0.1, Weight: pick(a, a.values...)})
+		*p = pick(a, ClassLoss{}, ClassLoss{Ignore: true, Ignored: math.MaxInt64}, ClassLoss{Smoothing: 0.1, Weight: pick(a, NewVariable("w", ramp(1, 2)), &Variable{})})
 	case *Scaling:
 		*p = pick(a, Scaling{}, Scaling{Size: d(2)}, Scaling{Size: d(math.MaxInt)}, Scaling{Size: d(1, 1, 1)}, Scaling{Mode: 9, Size: d(1)}, Scaling{Size: d(2), Factor: d64(0)})
 	case **Recorder:

@@ -131,7 +131,11 @@ func recordSums(tape *autograd.Tape, predicted, y ops.Value, metrics []Metric) (
 	for i, m := range metrics {
 		v := m.Sums(predicted, y)
 		err := tape.Err()
-		if err == nil && !v.DType().Float() {
+		switch {
+		case err != nil:
+		case v.Recorder() != tape.Recorder():
+			err = fmt.Errorf("%w: it gives no value of this recording: what never changes is an ops.Variable, which predicted.Recorder().Var reads", ops.ErrMisuse)
+		case !v.DType().Float():
 			err = fmt.Errorf("its sums are %v: want floats", v.Spec())
 		}
 		if err != nil {

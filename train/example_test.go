@@ -189,3 +189,37 @@ func fineTune() error {
 	fmt.Println("better than before:", second.Validation["loss"] < first.Validation["loss"])
 	return nil
 }
+
+// Of two classes one is four times as frequent. With weights both count alike, and a model that knows nothing else finds them equally likely.
+func ExampleCrossEntropy() {
+	if err := learnWeighted(); err != nil {
+		fmt.Println(err)
+	}
+	// Output: the loss of ignorance: 0.69
+}
+
+func learnWeighted() error {
+	set, err := data.Tensors(tensor.Full(tensor.SpecOf(tensor.F32, 5, 1), 1), tensor.Must(tensor.From([]int64{0, 0, 1, 0, 0})))
+	if err != nil {
+		return err
+	}
+	dev, err := cpu.Open()
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	eng, err := sched.New(dev)
+	if err != nil {
+		return err
+	}
+	weights := ops.NewVariable("class weights", tensor.Must(tensor.From([]float32{1, 4})))
+	report, err := train.Fit(context.Background(), train.Config{
+		Engine: eng, Model: layers.Linear{Out: 2}, Loss: train.CrossEntropy(ops.ClassLoss{Weight: weights}),
+		Optimizer: &optim.SGD{LR: 1}, Epochs: 30, Batch: 5,
+	}, set)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("the loss of ignorance: %.2f\n", report.Loss)
+	return nil
+}

@@ -30,8 +30,8 @@ func MeanOf(sum, count ops.Value) ops.Value {
 // pair is the shape of MeanOf: one that no loss of samples has which somebody forgot to take the mean of.
 var pair = tensor.Of(1, 1, 1, 1, 1, 2)
 
-// CrossEntropy is a Loss of logits [..., classes] and labels [...], in nats, that is exact where labels are ignored: its mean is over those that count.
-// The options' Weight, which belongs to one recording, must be none. Padded batches have their padding ignored so:
+// CrossEntropy is a Loss of logits [..., classes] and labels [...], in nats, that is exact where labels are ignored or classes have weights: its
+// mean is over what counts. Padded batches have their padding ignored so:
 //
 //	data.Buckets{..., Padding: data.Padding{Y: -100}}
 //	train.CrossEntropy(ops.ClassLoss{Ignore: true, Ignored: -100})

@@ -175,7 +175,11 @@ func TestMetricMistakes(t *testing.T) {
 		"out of range [0,16)":                                                                 {bad, train.Confusion(4, ignored)},
 		`metric 0, "odd", needs a Name`:                                                       {labels, train.Mean("odd", nil)},
 		"the odd of a batch of 50 samples: its sums are i64[50]: want floats":                 {labels, train.Metric{Name: "odd", Sums: func(_, y ops.Value) ops.Value { return y }, Of: func([]float64) float64 { return 0 }}},
-		"the odd of a batch of 50 samples: train: a mean is of two floats":                    {labels, train.Mean("odd", func(p, y ops.Value) ops.Value { return train.MeanOf(p, y) })},
+		"the odd of a batch of 50 samples: misuse: it gives no value of this recording": {labels, train.Mean("odd", func(p, y ops.Value) ops.Value {
+			return ops.Full(ops.NewRecorder(), tensor.SpecOf(tensor.F64, 4), 1).Gather(0, y).Mean()
+		})},
+		"the odd of a batch of 50 samples: misuse: it gives no value":      {labels, train.Mean("odd", func(p, y ops.Value) ops.Value { return ops.Value{} })},
+		"the odd of a batch of 50 samples: train: a mean is of two floats": {labels, train.Mean("odd", func(p, y ops.Value) ops.Value { return train.MeanOf(p, y) })},
 	} {
 		_, err := train.Evaluate(t.Context(), engine(t), identity(t, logits.Spec()), tensors(t, logits, c.y), 50, loss, c.m)
 		if err == nil || !strings.HasPrefix(err.Error(), "train: ") || !strings.Contains(err.Error(), want) {

@@ -15,6 +15,7 @@ type opCall struct {
 	tape *autograd.Tape
 	dt   tensor.DType
 	in   []ops.Value
+	host []tensor.Tensor // what they are
 }
 
 // arg is argument i, or the one of that name; nil if there is neither.
@@ -42,6 +43,14 @@ func (c *opCall) valueOf(a any) ops.Value {
 		return ops.Full(c.tape.Recorder(), tensor.Spec{DType: c.dt}, a)
 	}
 	return ops.Value{}
+}
+
+// variable is a tensor argument as a variable, nil if it is not there.
+func (c *opCall) variable(name string) *ops.Variable {
+	if a, ok := c.arg(-1, name).(map[string]any); ok {
+		return ops.NewVariable(name, c.host[int(a["t"].(float64))])
+	}
+	return nil
 }
 
 // list is a list of tensors.

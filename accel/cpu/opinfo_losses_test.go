@@ -123,7 +123,7 @@ func classLoss(rows func(x, labels ops.Value, l ops.ClassLoss) (loss, weight ops
 		} else if labels.DType() == tensor.U8 {
 			labels = labels.Cast(tensor.I64)
 		}
-		l := ops.ClassLoss{Weight: c.value(-1, "weight"), Smoothing: c.float(-1, "label_smoothing", 0), Ignore: true, Ignored: int64(c.int(-1, "ignore_index", -100))}
+		l := ops.ClassLoss{Weight: c.variable("weight"), Smoothing: c.float(-1, "label_smoothing", 0), Ignore: true, Ignored: int64(c.int(-1, "ignore_index", -100))}
 		loss, weight := rows(last(c.value(0, "")), labels, l)
 		return reduced(c, loss, func(loss ops.Value) ops.Value { return loss.Sum().Div(weight.Sum()) })
 	})

@@ -191,7 +191,8 @@ func (c *opCase) run(t *testing.T, d accel.Device, rounded, dt tensor.DType) []t
 	tape := autograd.New(eng)
 	call := &opCall{opCase: c, tape: tape, dt: dt}
 	for i, x := range c.in {
-		call.in = append(call.in, tape.Input(fmt.Sprint("x", i), as(dt, as(rounded, x))))
+		call.host = append(call.host, as(dt, as(rounded, x)))
+		call.in = append(call.in, tape.Input(fmt.Sprint("x", i), call.host[i]))
 	}
 	out := builderOf(c.op)(call)
 	var wrt []ops.Value
