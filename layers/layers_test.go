@@ -171,3 +171,17 @@ func TestEmbeddingRange(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSiteBelowDeepModels: an error from deep within a model names the line that ran it, however many frames of this package lie between.
+func TestSiteBelowDeepModels(t *testing.T) {
+	var model layers.Module = layers.AvgPool2D{Size: 3}
+	for range 12 {
+		model = layers.Sequential{model}
+	}
+	net := build(t, model, 2, 1, 3, 3)
+	tape := newTape(t)
+	net.Forward(tape, tape.Input("x", tensor.New(tensor.SpecOf(tensor.F64, 2, 1, 2, 2))), layers.Eval)
+	if err := tape.Err(); err == nil || !strings.Contains(err.Error(), " at layers_test.go:") {
+		t.Error(err)
+	}
+}

@@ -41,7 +41,7 @@ func (n *Net) Session(max int) *Session {
 }
 
 // Forward records a pass in Eval over the next piece, x [n, steps, ...]: as many sequences each time. More steps than the session holds fail
-// the step.
+// the step: the cause is ErrFull.
 func (s *Session) Forward(t *autograd.Tape, x ops.Value) ops.Value {
 	return s.forward(t, x, ops.Value{})
 }
@@ -62,6 +62,9 @@ func (s *Session) forward(t *autograd.Tape, x, steps ops.Value) ops.Value {
 	}
 	if x.Rank() < 2 && t.Err() == nil {
 		return t.Recorder().Fail(fmt.Errorf("layers: %w: a session runs through [n, steps, ...], not %v", ops.ErrMisuse, x.Spec()))
+	}
+	if x.Dim(1) > s.max && t.Err() == nil {
+		return t.Recorder().Fail(fmt.Errorf("layers: %w: it holds %d steps: a piece of %d does not fit", ErrFull, s.max, x.Dim(1)))
 	}
 	s.pass++
 	p := piece{Session: s}

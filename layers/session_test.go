@@ -153,6 +153,7 @@ func TestSessionFull(t *testing.T) {
 			}
 		}
 		fails("session: the session is full: it holds 5 steps, of which 4 are taken: a piece of 2 does not fit", func() ops.Value { return s.Forward(tape, tape.Input("x", cut(4, 6))) })
+		fails("layers: the session is full: it holds 5 steps: a piece of 6 does not fit", func() ops.Value { return s.Forward(tape, tape.Input("x", cut(0, 6))) })
 		fails("2 steps of a piece of 1 cannot count", func() ops.Value {
 			return s.ForwardPadded(tape, tape.Input("x", cut(4, 5)), tape.Scalar("n", tensor.I64, 2))
 		})

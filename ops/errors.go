@@ -44,9 +44,9 @@ func (e *OpError) Error() string {
 
 func (e *OpError) Unwrap() error { return e.Err }
 
-// callers is the stack of a builder's caller.
+// callers is the stack of a builder's caller. A model nests modules, each of several frames, before the user's line comes.
 func callers() []uintptr {
-	var pc [32]uintptr
+	var pc [256]uintptr
 	return append([]uintptr(nil), pc[:runtime.Callers(3, pc[:])]...)
 }
 
