@@ -1,19 +1,39 @@
 package layers
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// near is the name among some that one may have meant: the fewest letters away, and no more than half of the longer name; empty if there is
-// none. A name that only has something more in front, as "module.fc.weight" for "fc.weight", is always near.
+// near is the name among some that one may have meant, the one that is most alike; empty if there is none.
 func near(name string, among []string) string {
-	best, letters := "", 0
+	found, best := "", likeness{}
 	for _, other := range among {
-		d := distance(name, other)
-		prefixed := strings.HasSuffix(other, "."+name) || strings.HasSuffix(name, "."+other)
-		if (prefixed || 2*d <= max(len(name), len(other))) && (best == "" || d < letters) {
-			best, letters = other, d
+		if l, ok := alike(name, other); ok && (found == "" || l.compare(best) < 0) {
+			found, best = other, l
 		}
 	}
-	return best
+	return found
+}
+
+// likeness is how two names are alike: first by the elements that both end in, as 0.norm1.weight, then by the fewest letters between them.
+type likeness struct{ shared, letters int }
+
+// compare is negative where l is more alike.
+func (l likeness) compare(m likeness) int {
+	return cmp.Or(cmp.Compare(m.shared, l.shared), cmp.Compare(l.letters, m.letters))
+}
+
+// alike reports whether one may have meant name by other: they are no more than half of the longer one away from each other, or one only has
+// something more in front, as "module.fc.weight" for "fc.weight".
+func alike(name, other string) (l likeness, ok bool) {
+	l.letters = distance(name, other)
+	prefixed := strings.HasSuffix(other, "."+name) || strings.HasSuffix(name, "."+other)
+	a, b := strings.Split(name, "."), strings.Split(other, ".")
+	for l.shared < min(len(a), len(b)) && a[len(a)-1-l.shared] == b[len(b)-1-l.shared] {
+		l.shared++
+	}
+	return l, prefixed || 2*l.letters <= max(len(name), len(other))
 }
 
 // distance is the number of bytes to insert, to delete or to replace on the way from a to b (Levenshtein, 1966).

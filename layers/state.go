@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cortado-ml/cortado/ops"
@@ -211,7 +212,7 @@ func assign(ctx context.Context, named []safetensors.Named, targets []target, pa
 	return nil
 }
 
-// suggest finds for each missing name an unexpected one that is near and has its shape.
+// suggest finds for missing names unexpected ones of their shapes that are near, each for one: the nearest pairs first.
 func (e *StateError) suggest(have map[string]tensor.Tensor, targets []target) {
 	shapes := map[tensor.Shape][]string{}
 	for _, name := range e.Unexpected {
@@ -222,8 +223,24 @@ func (e *StateError) suggest(have map[string]tensor.Tensor, targets []target) {
 	for _, g := range targets {
 		specs[g.v.Name()] = g.v.Spec().Shape
 	}
+	type pair struct {
+		missing, other string
+		likeness
+	}
+	var pairs []pair
 	for _, name := range e.Missing {
-		e.near[name] = near(name, shapes[specs[name]])
+		for _, other := range shapes[specs[name]] {
+			if l, ok := alike(name, other); ok {
+				pairs = append(pairs, pair{name, other, l})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(p, q pair) int { return p.compare(q.likeness) })
+	taken := map[string]bool{}
+	for _, p := range pairs {
+		if e.near[p.missing] == "" && !taken[p.other] {
+			e.near[p.missing], taken[p.other] = p.other, true
+		}
 	}
 }
 

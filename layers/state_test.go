@@ -178,3 +178,49 @@ func TestFiles(t *testing.T) {
 	}
 	v.Unlock()
 }
+
+// TestLoadFindsRenamed: names of PyTorch's nn.TransformerEncoder, whose blocks lie below "layers", are found one for one, by their last elements; the text
+// names the first of many, the error has all.
+func TestLoadFindsRenamed(t *testing.T) {
+	blocks := layers.Sequential{}
+	for range 5 {
+		blocks = append(blocks, layers.TransformerBlock{Heads: 1, Hidden: 3})
+	}
+	net := build(t, layers.Sequential{layers.Name("encoder", append(blocks, layers.Name("final", layers.LayerNorm{}))), layers.Name("head", layers.Linear{Out: 2})}, 2, 4, 4)
+	named, err := net.Tensors(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range named {
+		if rest, ok := strings.CutPrefix(n.Name, "encoder.final."); ok {
+			named[i].Name = "encoder.norm." + rest
+		} else if rest, ok := strings.CutPrefix(n.Name, "encoder."); ok {
+			named[i].Name = "encoder.layers." + rest
+		}
+	}
+	err = net.Load(ctx, named)
+	var state *layers.StateError
+	if !errors.As(err, &state) || len(state.Missing) != 62 || len(state.Unexpected) != 62 {
+		t.Fatal(err)
+	}
+	if got := strings.Count(err.Error(), ", and 57 more"); got != 2 {
+		t.Errorf("%d lists end early: %v", got, err)
+	}
+	all := strings.Count(err.Error(), "(the file has ")
+	for _, name := range state.Missing[:5] {
+		if want := name + " (the file has encoder.layers." + strings.TrimPrefix(name, "encoder.") + ")"; !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if all != 5 {
+		t.Errorf("%d suggestions: %v", all, err)
+	}
+	few := &layers.StateError{Missing: state.Missing[:5]}
+	if strings.Contains(few.Error(), "more") {
+		t.Error(few)
+	}
+	last := net.Load(ctx, named[:len(named)-2]) // without the head, which is like no name that is left
+	if last == nil || strings.Contains(last.Error(), "head.bias (") {
+		t.Error(last)
+	}
+}
