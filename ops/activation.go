@@ -26,16 +26,20 @@ func (x Value) Square() Value { return x.Mul(x) }
 //go:noinline
 func (x Value) Reciprocal() Value { return x.constant(1).Div(x) }
 
-// RoundTo is x rounded to a number of decimals, half to even; a negative number rounds to tens, hundreds and so on.
+// RoundTo is x rounded to a number of decimals, half to even; a negative number rounds to tens, hundreds and so on. Where x is so large that the type
+// cannot hold it in units of its last decimal, it has no decimals to round, and stays.
 //
 //go:noinline
 func (x Value) RoundTo(decimals int) Value {
+	const most = 400 // more than any type has
 	if decimals < 0 {
-		unit := x.constant(math.Pow10(-decimals))
-		return x.Div(unit).Round().Mul(unit)
+		unit := x.constant(math.Pow10(-max(decimals, -most)))
+		y := x.Div(unit).Round()
+		return Where(y.Equal(y.constant(0)), y, y.Mul(unit)) // 0 where the unit itself is infinite
 	}
-	unit := x.constant(math.Pow10(decimals))
-	return x.Mul(unit).Round().Div(unit)
+	unit := x.constant(math.Pow10(min(decimals, most)))
+	y := x.Mul(unit).Round().Div(unit)
+	return Where(y.IsFinite(), y, x.StopGradient())
 }
 
 // LeakyReLU is x where it is positive, and x times slope elsewhere.

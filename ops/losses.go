@@ -29,16 +29,19 @@ func AbsoluteError(x, y Value) Value { return x.Sub(y).Abs() }
 //go:noinline
 func L1(x, y Value) Value { return AbsoluteError(x, y).Mean() }
 
-// Huber is for each element (x - y)^2 / 2 where |x - y| is at most delta, and delta (|x - y| - delta/2) beyond (Huber, 1964).
+// Huber is for each element (x - y)^2 / 2 where |x - y| is at most delta, and delta (|x - y| - delta/2) beyond (Huber, 1964). Delta is positive.
 //
 //go:noinline
 func Huber(x, y Value, delta float64) Value {
+	if !(delta > 0 && delta <= math.MaxFloat64) {
+		return x.refuse(WhereOp{}, fmt.Sprintf("Huber's delta, or SmoothL1's beta, is %v: wants a positive number", delta))
+	}
 	d := x.Sub(y)
 	a := d.Abs()
 	return Where(a.Greater(a.constant(delta)), a.Shift(-delta/2).Scale(delta), d.Square().Scale(0.5))
 }
 
-// SmoothL1 is Huber over beta: |x - y| - beta/2 beyond beta. A beta of 0 makes it AbsoluteError.
+// SmoothL1 is Huber over beta: |x - y| - beta/2 beyond beta, which is not negative. A beta of 0 makes it AbsoluteError.
 //
 //go:noinline
 func SmoothL1(x, y Value, beta float64) Value {
@@ -108,7 +111,7 @@ type ClassLoss struct {
 	//
 	//	ops.NewVariable("class weights", tensor.Must(tensor.From([]float32{1, 2, 0.5})))
 	Weight    *Variable
-	Smoothing float64 // share of a label that is spread over all classes alike (Szegedy et al., 2015)
+	Smoothing float64 // share of a label that is spread over all classes alike, from 0 to 1 (Szegedy et al., 2015)
 	Ignore    bool    // labels equal to Ignored do not count
 	Ignored   int64
 }
@@ -191,6 +194,9 @@ func (c ClassLoss) rows(x, labels Value, logits bool) (loss, weight Value) {
 
 // weights is Weight in the recording of x, none for nil, or why it does not fit.
 func (c ClassLoss) weights(x Value) (w Value, err string) {
+	if !(c.Smoothing >= 0 && c.Smoothing <= 1) {
+		return w, fmt.Sprintf("ClassLoss.Smoothing is %v: it lies between 0 and 1", c.Smoothing)
+	}
 	if c.Weight == nil || x.r == nil || x.r.err != nil {
 		return w, ""
 	}

@@ -140,6 +140,15 @@ func TestMisuse(t *testing.T) {
 	try(nil, "sum: there is no axis 1 in rank 1", func(v Value) Value { return v.Sum(1) })
 	try(nil, "mean: there is no axis -2 in rank 1", func(v Value) Value { return v.Mean(-2) })
 	try(nil, "max: axis 0 is given twice", func(v Value) Value { return v.Max(0, -1) })
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
+		try(nil, "delta, or SmoothL1's beta, is", func(v Value) Value { return Huber(v, v, bad) })
+		try(nil, "delta, or SmoothL1's beta, is", func(v Value) Value { return SmoothL1(v, v, bad) })
+		try(nil, "ClassLoss.Smoothing is", func(v Value) Value {
+			return CrossEntropyWith(v.Reshape(1, 2), Zeros(r, tensor.SpecOf(tensor.I64, 1)), ClassLoss{Smoothing: bad})
+		})
+		try(nil, "ClassLoss.Smoothing is", func(v Value) Value { return NLLWith(v, v, ClassLoss{Smoothing: bad}) })
+	}
+	try(nil, "Huber's delta", func(v Value) Value { return Huber(v, v, 0) })
 	try(nil, "SumTo: [3] does not broadcast to the value (f64[2])", func(v Value) Value { return v.SumTo(tensor.Of(3)) })
 }
 
