@@ -74,7 +74,7 @@ func (s *slot) wait(ctx context.Context) error {
 	}
 	s.seen = true
 	s.t.mu.Unlock()
-	return fmt.Errorf("autograd: step %d: %w", s.step, s.res.Explain(err))
+	return &StepError{s.step, s.res.Explain(err)}
 }
 
 // Result is what a Step computed, a small value. It stays readable until Release, however many steps follow; after Release it says so

@@ -158,16 +158,16 @@ func (t *Tape) Discard() {
 func (t *Tape) execute(ctx context.Context, step bool, vs []ops.Value) (*slot, error) {
 	g, err := t.r.Graph(step, vs...)
 	if err != nil {
-		return nil, fmt.Errorf("autograd: step %d: %w", t.step, err)
+		return nil, &StepError{t.step, err}
 	}
 	if t.run == nil {
-		return nil, fmt.Errorf("autograd: step %d: %w: the tape has no engine to run on: autograd.New(engine)", t.step, ops.ErrMisuse)
+		return nil, &StepError{t.step, fmt.Errorf("%w: the tape has no engine to run on: autograd.New(engine)", ops.ErrMisuse)}
 	}
 	t.rng.SetInt(1, t.step)
 	s := t.get()
 	if err := t.run.Run(ctx, g, t.r.Feeds(), t.rng, s.res); err != nil {
 		t.put(s)
-		return nil, fmt.Errorf("autograd: step %d: %w", t.step, err)
+		return nil, &StepError{t.step, err}
 	}
 	return s, nil
 }
@@ -198,7 +198,7 @@ func (t *Tape) Eval(ctx context.Context, vs ...ops.Value) ([]tensor.Tensor, erro
 // the latest from the Step RunAhead later. After the last step [Tape.Wait] asks for what is outstanding.
 func (t *Tape) Step(ctx context.Context, vs ...ops.Value) (Result, error) {
 	if t.watching {
-		return Result{}, fmt.Errorf("autograd: step %d: %w: a Step within a function that watches the step before", t.step, ops.ErrMisuse)
+		return Result{}, &StepError{t.step, fmt.Errorf("%w: a Step within a function that watches the step before", ops.ErrMisuse)}
 	}
 	ctx = background.Or(ctx)
 	defer t.Discard()

@@ -69,6 +69,9 @@ func (n *Net) forward(t *autograd.Tape, x ops.Value, mode Mode, p piece) ops.Val
 	return c.forward(n.model, x)
 }
 
+// DType is the type of the parameters.
+func (n *Net) DType() tensor.DType { return n.dtype }
+
 // Params are the variables to train, in the order of their first use, without those that Freeze froze. The slice is the net's: do not change it.
 func (n *Net) Params() []*ops.Variable { return n.params[:len(n.params):len(n.params)] }
 

@@ -32,7 +32,7 @@ type AdamW struct {
 	Beta1       float64  // 0 means 0.9
 	Beta2       float64  // 0 means 0.999
 	Eps         float64  // 0 means 1e-8
-	WeightDecay float64  // 0 means 0.01; without any it would be Adam
+	WeightDecay float64  // 0 means 0.01; for none take Adam, which is AdamW then
 	state
 }
 

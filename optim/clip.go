@@ -14,7 +14,7 @@ import (
 // each element is brought into -Value..Value; then, if the norm of all gradients together is larger than Norm, all are multiplied by
 // Norm/norm. A gradient with NaN or an infinity is a *NotFiniteError of the step, which changes no variable; within a [LossScale] the step
 // is skipped instead. Source: R. Pascanu, T. Mikolov and Y. Bengio, "On the difficulty of training recurrent neural networks", 2013. PyTorch
-// adds 1e-6 to the norm that it divides by; here the norm becomes Norm.
+// adds 1e-6 to the norm that it divides by; here the norm becomes Norm. [Measures] tells the norm.
 type Clip struct {
 	Optimizer Optimizer
 	Norm      float64 // the largest norm of all gradients together; 0 means any
@@ -22,6 +22,7 @@ type Clip struct {
 
 	known []*ops.Variable // the parameters that names names
 	names string
+	norm  ops.Value   // of the update recorded last, before it is limited
 	peaks []ops.Value // scratch
 	grads []ops.Value
 	gradients
@@ -97,6 +98,7 @@ func (o *Clip) clip(t *autograd.Tape, params []*ops.Variable, grads []ops.Value)
 		sum = sum.Add(squares(t, g, limit))
 	}
 	root := sum.Sqrt()
+	o.norm = root.Mul(limit)
 	long := root.Greater(scalar(t, o.Norm).Div(limit))
 	by := scalar(t, o.Norm).Div(root)
 	for i, g := range o.grads {

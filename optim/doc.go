@@ -1,6 +1,7 @@
 // Package optim holds optimisers and schedules of their rates.
 //
-// An optimiser is a struct whose fields are its hyper-parameters; a field left 0 has the documented default, PyTorch's where it has one. It is
+// An optimiser is a struct whose fields are its hyper-parameters; a field left 0 has the documented default, PyTorch's where it has one. So LR 0 is
+// no rate of 0, which is Schedule: optim.Constant{}, and AdamW without WeightDecay decays by 0.01: without any decay it is Adam. It is
 // used by pointer, since it keeps state for each parameter. Update records the gradient and the update into the step:
 //
 //	opt := &optim.AdamW{LR: 1e-3, WeightDecay: 0.1}
@@ -23,6 +24,8 @@
 //	Clip               limits gradients, by their common norm or each by its value
 //	EMA                keeps a moving average of the parameters
 //	LossScale          keeps small gradients of 16-bit parameters from vanishing, and skips steps that overflow
+//
+// [RateOf] and [Measures] tell for logs what an update does: its rate, the norm of its gradients, the scale of the loss.
 //
 // # Precision
 //

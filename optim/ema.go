@@ -17,7 +17,9 @@ import (
 //	a = a + (1-d) (p - a)
 //
 // in float32 at least, from the parameter before the first update on. d is Decay; with Warmup it is min(Decay, (1+t)/(10+t)) in update t,
-// counted from 0. The state is "ema" of each parameter, "optim.ema_updates", and the optimiser's. [EMA.With] evaluates or saves the average.
+// counted from 0. So after the first update a is between the first values and the new ones, where PyTorch's AveragedModel, with get_ema_multi_avg_fn(d),
+// takes the new ones as they are: the two differ by d^t times that first update, which a Warmup forgets sooner. The state is "ema" of each parameter, "optim.ema_updates", and the optimiser's. [EMA.With] evaluates or saves the average. After train.Fit
+// the net has the last values, not the averages, which train.Report.Validation is of; train.LoadModel loads them from a checkpoint.
 // Source: B. Polyak and A. Juditsky, "Acceleration of stochastic approximation by averaging", 1992; the warm-up is TensorFlow's.
 type EMA struct {
 	Optimizer Optimizer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/cortado-ml/cortado/accel/acceltest"
 	"github.com/cortado-ml/cortado/autograd"
@@ -204,4 +205,45 @@ func ExampleOneCycle() {
 	// 0.004
 	// 1.6e-08
 	// 1.6e-08
+}
+
+// Two groups, as PyTorch scripts make them: matrices decay, biases and the scales of norms, which have one axis, do not. AdamW whose WeightDecay is 0 has
+// the default, 0.01; AdamW without any decay is Adam.
+func ExampleGroups_noDecay() {
+	_, params, _ := newExample()
+	rate := optim.Warmup{Steps: 100, Then: optim.Cosine{LR: 1e-3, Steps: 10000}}
+	none := func(name string) bool { return strings.HasSuffix(name, "bias") || strings.Contains(name, "norm") }
+	opt := optim.Groups{
+		{Match: none, Optimizer: &optim.Adam{Schedule: rate}},
+		{Optimizer: &optim.AdamW{Schedule: rate, WeightDecay: 0.1}},
+	}
+	opt.Init(params...)
+	for _, v := range opt.State() {
+		fmt.Println(v.Name())
+	}
+	// Output:
+	// optim.step
+	// bias.exp_avg
+	// bias.exp_avg_sq
+	// weight.exp_avg
+	// weight.exp_avg_sq
+}
+
+// What PyTorch's clip_grad_norm_ returns is a result of the step.
+func ExampleMeasures() {
+	tape, params, loss := newExample()
+	opt := &optim.Clip{Norm: 1, Optimizer: &optim.SGD{LR: 0.1}}
+	l := loss()
+	opt.Update(tape, l, params...)
+	norm := optim.Measures(tape, opt)[0]
+	res, err := tape.Step(context.Background(), l, norm.Value)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer res.Release()
+	x, err := res.Float(context.Background(), 1)
+	fmt.Printf("%s %.2f %v\n", norm.Name, x, err)
+	// Output:
+	// gradient_norm 13.42 <nil>
 }

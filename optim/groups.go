@@ -15,7 +15,7 @@ import (
 //
 //	optim.Groups{
 //		{Match: func(name string) bool { return strings.HasSuffix(name, "weight") }, Optimizer: &optim.AdamW{WeightDecay: 0.1}},
-//		{Optimizer: &optim.Adam{}},
+//		{Optimizer: &optim.Adam{}}, // no decay: AdamW without WeightDecay has 0.01
 //	}
 type Groups []Group
 

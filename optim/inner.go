@@ -13,7 +13,8 @@ func inner(o Optimizer) Optimizer {
 	return nil
 }
 
-// RateOf is the rate of an optimiser's last update, for logs: of one within Clip, EMA or LossScale that one's, of Groups that of the first group.
+// RateOf is the rate of an optimiser's last update, for logs: of one within Clip, EMA or LossScale that one's, of Groups the largest
+// rate: a group that is frozen does not hide the others.
 // An optimiser of the user's own has a method Rate. It is 0 before the first update, and where there is none.
 func RateOf(o Optimizer) float64 {
 	for in := inner(o); in != nil; in = inner(o) {
@@ -23,9 +24,11 @@ func RateOf(o Optimizer) float64 {
 	case interface{ Rate() float64 }:
 		return o.Rate()
 	case Groups:
-		if len(o) > 0 {
-			return RateOf(o[0].Optimizer)
+		rate := 0.0
+		for _, g := range o {
+			rate = max(rate, RateOf(g.Optimizer))
 		}
+		return rate
 	}
 	return 0
 }

@@ -14,7 +14,7 @@ import (
 // doubles. All that happens on the device, without asking it. What the forward pass itself assigns, such as running statistics, is not
 // skipped. A schedule goes on in a skipped step.
 //
-// The state is "optim.loss_scale", "optim.good_steps" in a row, "optim.skipped", and the optimiser's. Source: P. Micikevicius and others,
+// [Measures] tells the scale and the steps that were skipped. The state is "optim.loss_scale", "optim.good_steps" in a row, "optim.skipped", and the optimiser's. Source: P. Micikevicius and others,
 // "Mixed precision training", 2018.
 type LossScale struct {
 	Optimizer Optimizer

@@ -75,12 +75,27 @@ func (r *run) record(b data.Batch, first, last bool) mean {
 	return m
 }
 
-// forward records the forward pass over a batch.
+// forward records the forward pass over a batch, in the types that Config.DType tells of.
 func forward(tape *autograd.Tape, net *layers.Net, b data.Batch, mode layers.Mode) (predicted, y ops.Value) {
 	x, y := tape.Input("x", b.X, autograd.BatchAxis(0)), tape.Input("y", b.Y, autograd.BatchAxis(0))
 	var lengths ops.Value
 	if !b.Lengths.IsNone() {
 		lengths = tape.Input("lengths", b.Lengths, autograd.BatchAxis(0))
 	}
-	return net.ForwardPadded(tape, x, lengths, mode), y
+	return forwardIn(tape, net, x, y, lengths, mode)
+}
+
+// forwardIn brings floats to the types that the net, the loss and the metrics have.
+func forwardIn(tape *autograd.Tape, net *layers.Net, x, y, lengths ops.Value, mode layers.Mode) (predicted, target ops.Value) {
+	if x.DType().Float() {
+		x = x.Cast(net.DType())
+	}
+	predicted = net.ForwardPadded(tape, x, lengths, mode)
+	if predicted.DType().Float() {
+		predicted = predicted.Cast(working(predicted.DType()))
+		if y.DType().Float() {
+			y = y.Cast(predicted.DType())
+		}
+	}
+	return predicted, y
 }

@@ -28,11 +28,14 @@ type Config struct {
 	Transform data.Transform // changes training inputs at random
 	// Batch, KeepOrder and Transform are for Fit alone: the batches of FitBatches have their own.
 
-	Epochs     int          // epochs in all, also when resuming; 0 means as many as Steps take
-	Steps      int          // steps in all at most; 0 means as many as Epochs take
-	Seed       uint64       // of first values, order, augmentation and dropout
-	DType      tensor.DType // of the parameters; None means F32
-	Accumulate int          // batches whose gradients make one step; 0 means 1. See package documentation
+	Epochs     int    // epochs in all, also when resuming; 0 means as many as Steps take
+	Steps      int    // steps in all at most; 0 means as many as Epochs take
+	Seed       uint64 // of first values, order, augmentation and dropout
+	Accumulate int    // batches whose gradients make one step; 0 means 1. See package documentation
+
+	// DType is the type of the parameters and of what layers compute; None means F32. Inputs that are floats of another type are cast to it. The loss and
+	// the metrics are computed in float32 at least: predictions of 16 bits are cast before, and targets that are floats to the type of the predictions.
+	DType tensor.DType
 
 	Metrics           []Metric     // beside the loss, on the validation data
 	Validation        data.Dataset // evaluated after each epoch and at the end, in batches of Batch samples; nil for none
@@ -49,9 +52,8 @@ type Config struct {
 	Metadata        map[string]string // kept in every checkpoint; what differs when a run is resumed is told in the event Resumed
 
 	// Monitor names the number that tells whether the model gets better, by KeepBest and EarlyStopping: one of the validation, or without that the
-	// loss of training. Empty means "loss".
+	// loss of training. Empty means "loss". Less is better, unless Metric.Maximize says otherwise, as it does of Accuracy, TopK, F1 and Confusion.
 	Monitor       string
-	Maximize      bool           // more is better: of an accuracy
 	KeepBest      bool           // keep the checkpoint of the best epoch as best.safetensors, which LoadModel loads, with its averages where there is an optim.EMA
 	EarlyStopping *EarlyStopping // ends the run when it gets no better; nil for never. Report.Net is the last model then: KeepBest keeps the best
 

@@ -35,7 +35,14 @@
 // # Stopping
 //
 // Config.EarlyStopping ends a run that gets no better, Config.KeepBest keeps the checkpoint of its best epoch. A callback that returns ErrStop ends it
-// after the step under way; so does the end of the context, which is an error.
+// after the step under way; so does the end of the context, which is an error. Without KeepBest the best model is lost: Report.Net is the last one.
+//
+// # Averages
+//
+// Where Config.Optimizer has an optim.EMA, validation and with it KeepBest are of the averages, and Report.Net has the values of the last step. What was
+// evaluated is saved so, or loaded from a checkpoint by [LoadModel]:
+//
+//	err := optim.AverageOf(optimizer).With(ctx, func() error { return report.Net.SaveFile(ctx, path, nil) })
 //
 // # Logs
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/tensor"
 )
 
@@ -66,6 +67,14 @@ func (e *saveError) Error() string {
 }
 
 func (e *saveError) Unwrap() error { return e.err }
+
+// cause is why a step of a tape has failed, without the number that the tape has for it: the run counts otherwise, from 1, and all batches of a step as one.
+func cause(err error) error {
+	if e, ok := err.(*autograd.StepError); ok {
+		return e.Err
+	}
+	return err
+}
 
 // explain makes err, which ends the run early, the one to return. The state after the last step is whole unless it is the reason, and is
 // saved: the run can be resumed when the cause is gone.

@@ -14,7 +14,7 @@ import (
 )
 
 // Evaluate is the mean loss, as "loss", and the metrics of a net over a data set, without training anything. Their numbers depend on the size of
-// batches in the last bits only.
+// batches in the last bits only. Floats are cast as in Fit: see Config.DType.
 func Evaluate(ctx context.Context, eng *sched.Engine, net *layers.Net, set data.Dataset, batch int, loss Loss, metrics ...Metric) (map[string]float64, error) {
 	if set == nil || set.Len() == 0 {
 		return nil, errEmpty("validation")
@@ -69,7 +69,9 @@ func (e evaluation) sums(ctx context.Context) ([][]float64, error) {
 	n := 0
 	for b, err := range e.batches.Batches(ctx, data.Position{}) {
 		if err == nil {
-			err = e.add(ctx, b, sums)
+			if err = e.add(ctx, b, sums); err != nil {
+				err = fmt.Errorf("batch %d: %w", n+1, cause(err))
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -101,7 +103,7 @@ func (e evaluation) add(ctx context.Context, b data.Batch, sums [][]float64) err
 	for i, m := range e.metrics {
 		x, err := res.Tensor(ctx, i)
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.Name, err)
+			return fmt.Errorf("%s: %w", m.Name, cause(err))
 		}
 		if sums[i] == nil {
 			sums[i] = make([]float64, x.Len())

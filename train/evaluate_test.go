@@ -16,7 +16,7 @@ import (
 // identity is a net that gives its input back.
 func identity(t *testing.T, in tensor.Spec) *layers.Net {
 	t.Helper()
-	net, err := layers.Build(layers.Sequential{}, in, 1, tensor.F32)
+	net, err := layers.Build(layers.Sequential{}, in, 1, tensor.F64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestEvaluateMistakes(t *testing.T) {
 		},
 		"the validation data are empty": func() (map[string]float64, error) { return train.Evaluate(ctx, eng, net, nil, 4, loss) },
 		"a batch of 0 samples":          func() (map[string]float64, error) { return train.Evaluate(ctx, eng, net, set, 0, loss) },
-		"the square of a batch of 4 samples: it is f32[4": func() (map[string]float64, error) {
+		"the square of a batch of 4 samples: it is f64[4": func() (map[string]float64, error) {
 			return train.Evaluate(ctx, eng, net, set, 4, loss, train.Mean("square", func(p, _ ops.Value) ops.Value { return p.Mul(p) }))
 		},
 		"unexpected end":           func() (map[string]float64, error) { return train.Evaluate(ctx, eng, net, broken{set, 3}, 4, loss) },

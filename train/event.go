@@ -13,6 +13,8 @@ type Step struct {
 	Weight float64
 	Size   int     // samples in the step
 	Rate   float64 // of the update, as optim.RateOf says
+	// Measures are what optim.Measures tells of the update: "gradient_norm" with a Clip, "loss_scale" and "skipped" with a LossScale. Nil if there are none.
+	Measures map[string]float64
 }
 
 // Epoch is the end of an epoch.

@@ -141,7 +141,11 @@ func newRun(ctx context.Context, c *Config, from *source) (*run, error) {
 		return nil, err
 	}
 	r := &run{Config: c, batches: from, layout: layout, valid: c.validation(c.Batch), monitor: newMonitor(), tape: autograd.New(c.Engine, autograd.Seed(int64(c.Seed)))}
-	if r.net, err = layers.Build(c.Model, layout.Shapes[0].X, c.Seed, c.DType); err != nil {
+	in := layout.Shapes[0].X
+	if in.DType.Float() {
+		in.DType = c.DType
+	}
+	if r.net, err = layers.Build(c.Model, in, c.Seed, c.DType); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	r.report.Net = r.net
@@ -183,11 +187,11 @@ func (r *run) rehearse(mode layers.Mode, shapes []data.BatchShape, metrics []Met
 		if s.Lengths != (tensor.Spec{}) {
 			lengths = zeros(s.Lengths)
 		}
-		predicted := r.net.ForwardPadded(tape, zeros(s.X), lengths, mode)
+		predicted, y := forwardIn(tape, r.net, zeros(s.X), zeros(s.Y), lengths, mode)
 		if err := tape.Err(); err != nil {
 			return fmt.Errorf("train: a batch of %d samples: %w", s.X.Shape.Dim(0), err)
 		}
-		if _, err := recordSums(tape, predicted, zeros(s.Y), metrics); err != nil {
+		if _, err := recordSums(tape, predicted, y, metrics); err != nil {
 			return fmt.Errorf("train: %w", err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/cortado-ml/cortado/train/tensorboard"
 )
 
-// logs are the files that a run writes its numbers to: for each step the loss, the rate, the seconds that it took and the samples a second; for each
-// epoch the mean loss, the numbers of validation and the seconds.
+// logs are the files that a run writes its numbers to: for each step the loss, the rate, the measures of the optimizer, the seconds that it took and the
+// samples a second; for each epoch the mean loss, the numbers of validation and the seconds.
 type logs struct {
 	lines *jsonl.Log
 	board *tensorboard.Writer
@@ -73,6 +73,7 @@ func (l *logs) write(e Event) error {
 		seconds := now.Sub(l.step).Seconds()
 		l.step = now
 		numbers := map[string]float64{lossName: e.Loss, "rate": e.Rate, "seconds": seconds, "samples_per_second": float64(e.Size) / max(seconds, 1e-9)}
+		maps.Copy(numbers, e.Measures)
 		return l.numbers(e.Step, numbers, "train/", nil)
 	case Epoch:
 		seconds := now.Sub(l.epoch).Seconds()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/data"
+	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/optim"
 )
 
@@ -102,6 +103,7 @@ type window struct {
 	sum, weight      float64       // of the losses, each times its weight
 	at               data.Position // behind the last batch
 	taken            int           // batches of the epoch
+	measures         map[string]float64
 }
 
 // mean is the loss of the step, 0 where nothing counts.
@@ -118,15 +120,23 @@ func (w *window) mean() float64 {
 // batch records and runs one batch, which starts a step or goes on with it, and ends it if it is the last.
 func (r *run) batch(ctx context.Context, w *window, b data.Batch, last bool) error {
 	step := r.report.Steps + 1
-	fail := func(err error) error { return fmt.Errorf("train: step %d: %w", step, err) }
+	fail := func(err error) error { return fmt.Errorf("train: step %d: %w", step, cause(err)) }
 	m := r.record(b, w.batches == 0, last)
+	results := []ops.Value{m.value, m.count}
+	var measures []optim.Measure
+	if last {
+		measures = optim.Measures(r.tape, r.Optimizer)
+	}
+	for _, m := range measures {
+		results = append(results, m.Value)
+	}
 	if r.DetectAnomaly {
 		if err := r.inspect(ctx, m.value); err != nil {
 			r.tape.Discard()
 			return err
 		}
 	}
-	res, err := r.tape.Step(ctx, m.value, m.count)
+	res, err := r.tape.Step(ctx, results...)
 	if err != nil {
 		return fail(err)
 	}
@@ -140,6 +150,16 @@ func (r *run) batch(ctx context.Context, w *window, b data.Batch, last bool) err
 	}
 	if math.IsNaN(w.loss) || math.IsInf(w.loss, 0) {
 		return &NotFiniteError{Step: step, Loss: w.loss, Last: r.report.Checkpoint}
+	}
+	for i, m := range measures {
+		x, err := res.Float(ctx, 2+i)
+		if err != nil {
+			return fail(err)
+		}
+		if w.measures == nil {
+			w.measures = map[string]float64{}
+		}
+		w.measures[m.Name] = x
 	}
 	w.batches++
 	w.samples += len(b.Index)
@@ -157,7 +177,7 @@ func (r *run) commit(w *window) {
 	r.weight += w.weight
 	r.report.Steps++
 	r.report.Epochs = r.at.Epoch
-	r.tell(Step{Step: r.report.Steps, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Weight: w.weight, Size: w.samples, Rate: optim.RateOf(r.Optimizer)})
+	r.tell(Step{Step: r.report.Steps, Epoch: epoch + 1, Of: r.steps(), Loss: r.last, Weight: w.weight, Size: w.samples, Rate: optim.RateOf(r.Optimizer), Measures: w.measures})
 }
 
 // judge fills the report of the epoch that is over, or of the part of it that the run has had.

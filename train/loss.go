@@ -8,8 +8,9 @@ import (
 )
 
 // Loss is a number that training makes small, recorded from what a net predicts of a batch and the batch's targets. It is the mean over the samples
-// of the batch, one number: ops.CrossEntropy is one. Where not every target counts, padding say, it is MeanOf: two numbers. For a loss by Sub
-// y has the shape of predicted: [n 1] minus [n] is [n n].
+// of the batch, one number: ops.CrossEntropy is one. Where not every target counts, padding say, it is MeanOf: two numbers. A loss of one
+// number weighs by samples in the mean of an epoch, of an evaluation and of accumulated gradients, also ops.CrossEntropyWith, which within a batch weighs
+// by classes: CrossEntropy weighs by them throughout. For a loss by Sub y has the shape of predicted: [n 1] minus [n] is [n n].
 type Loss = func(predicted, y ops.Value) ops.Value
 
 // MeanOf is the mean that is sum/count, for a Loss or a metric over batches of which not everything counts: sum is of what counts, count says how

@@ -19,7 +19,8 @@ type Metric struct {
 	// Sums records numbers of a batch, of any shape and float type; each is added up over all batches.
 	Sums func(predicted, y ops.Value) ops.Value
 	// Of makes the metric of the sums over all samples.
-	Of func(sums []float64) float64
+	Of       func(sums []float64) float64
+	Maximize bool // more is better, as of an accuracy; so of its parts. Config.Monitor goes by it
 	// Parts makes more numbers of the sums: "3" of the metric "recall" is called "recall/3". It may be nil. Progress shows no parts.
 	Parts func(sums []float64) map[string]float64
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
@@ -15,7 +16,7 @@ func Accuracy(ignored ...int64) Metric { return TopK(1, ignored...).named("accur
 // TopK is the share of labels [...] that are among the k largest of the logits [..., classes], as "top-k"; of equal ones the first count.
 // Labels equal to one of ignored do not count.
 func TopK(k int, ignored ...int64) Metric {
-	return Metric{Name: fmt.Sprintf("top-%d", k), Sums: hits{k, ignored}.record, Of: quotient}
+	return Metric{Name: fmt.Sprintf("top-%d", k), Sums: hits{k, ignored}.record, Of: quotient, Maximize: true}
 }
 
 func (m Metric) named(name string) Metric {
@@ -110,7 +111,7 @@ const (
 // as "f1". Where neither predictions nor labels have a class, its F1 is 0. Labels equal to one of ignored do not count; others out of range are
 // an error.
 func F1(classes int, average Average, ignored ...int64) Metric {
-	return Metric{Name: "f1", Sums: counts{classes, average, ignored}.record, Of: average.f1}
+	return Metric{Name: "f1", Sums: counts{classes, average, ignored}.record, Of: average.f1, Maximize: true}
 }
 
 // counts are of each class: the hits, the predictions and the labels, one behind another.
@@ -175,11 +176,34 @@ func (a Average) f1(sums []float64) float64 {
 }
 
 // Confusion is the confusion matrix of the largest of the logits [..., classes] and labels [...]: "confusion/1/0" is how many samples of class 1
-// were taken for class 0. As a number of its own "confusion" is the accuracy. Labels equal to one of ignored do not count; others out of range
+// were taken for class 0, and [Matrix] makes the matrix of that. As a number of its own "confusion" is the accuracy. Labels equal to one of ignored do not count; others out of range
 // are an error.
 func Confusion(classes int, ignored ...int64) Metric {
 	c := matrix{classes, ignored}
-	return Metric{Name: "confusion", Sums: c.record, Of: c.accuracy, Parts: c.parts}
+	return Metric{Name: "confusion", Sums: c.record, Of: c.accuracy, Parts: c.parts, Maximize: true}
+}
+
+// Matrix is the matrix that the values of Confusion have in their names, "confusion/1/0" in row 1 and column 0: a row for each label, a column for each
+// prediction. Name is the metric's, "confusion". It is nil where the values have no such matrix.
+func Matrix(values map[string]float64, name string) (rows [][]float64) {
+	n := 0
+	for name := fmt.Sprintf("%s/0/", name); ; n++ {
+		if _, ok := values[name+strconv.Itoa(n)]; !ok {
+			break
+		}
+	}
+	for i := range n {
+		row := make([]float64, n)
+		for k := range row {
+			x, ok := values[fmt.Sprintf("%s/%d/%d", name, i, k)]
+			if !ok {
+				return nil
+			}
+			row[k] = x
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // matrix has a row for each label and a column for each prediction.

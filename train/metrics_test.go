@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/tensor"
 	"github.com/cortado-ml/cortado/train"
@@ -184,6 +186,20 @@ func TestMetricMistakes(t *testing.T) {
 		_, err := train.Evaluate(t.Context(), engine(t), identity(t, logits.Spec()), tensors(t, logits, c.y), 50, loss, c.m)
 		if err == nil || !strings.HasPrefix(err.Error(), "train: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestMatrix makes a matrix of the numbers of Confusion, and nothing of others.
+func TestMatrix(t *testing.T) {
+	values := map[string]float64{"loss": 1, "confusion": 0.5, "confusion/0/0": 1, "confusion/0/1": 2, "confusion/1/0": 3, "confusion/1/1": 4}
+	if got := train.Matrix(values, "confusion"); !cmp.Equal(got, [][]float64{{1, 2}, {3, 4}}) {
+		t.Error(got)
+	}
+	delete(values, "confusion/1/1")
+	for _, name := range []string{"confusion", "loss", ""} {
+		if got := train.Matrix(values, name); got != nil {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

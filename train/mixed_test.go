@@ -2,10 +2,13 @@ package train_test
 
 import (
 	"bytes"
+	"maps"
+	"math"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/layers"
 	"github.com/cortado-ml/cortado/ops"
 	"github.com/cortado-ml/cortado/optim"
@@ -21,8 +24,6 @@ func TestHalfPrecision(t *testing.T) {
 		c := config(t)
 		c.DType, c.Checkpoint, c.Resume, c.Steps, c.Epochs = tensor.F16, folder, true, steps, 0
 		c.Validation, c.Metrics = nil, nil
-		c.Model = append(layers.Sequential{layers.Func(func(_ *layers.Context, x ops.Value) ops.Value { return x.Cast(tensor.F16) })}, small...)
-		c.Loss = func(x, y ops.Value) ops.Value { return ops.CrossEntropy(x.Cast(tensor.F32), y) }
 		c.Optimizer = &optim.LossScale{Scale: 1 << 20, Every: 6, Optimizer: &optim.EMA{Warmup: true, Optimizer: &optim.Clip{Norm: 1, Optimizer: optim.Groups{
 			{
 				Match:     func(name string) bool { return strings.HasSuffix(name, "weight") },
@@ -54,6 +55,50 @@ func TestHalfPrecision(t *testing.T) {
 		}
 		if n, err := v.Value(t.Context()); err != nil || n.Int(0) == 0 {
 			t.Errorf("%v steps skipped, %v", n, err)
+		}
+	}
+}
+
+// TestTypes trains nets on data of other types: the loss and the metrics of 16-bit predictions have the digits of float32, in training, validation and
+// evaluation, and float64 data and targets give the bits of the same numbers in float32.
+func TestTypes(t *testing.T) {
+	x, y := tensor.New(tensor.SpecOf(tensor.F32, 12, 3)), tensor.New(tensor.SpecOf(tensor.F32, 12, 2))
+	wideX, wideY := tensor.New(tensor.SpecOf(tensor.F64, 12, 3)), tensor.New(tensor.SpecOf(tensor.F64, 12, 2))
+	for i := range x.Len() {
+		x.Set(i, math.Sin(float64(i)))
+		wideX.Set(i, x.At(i))
+	}
+	for i := range y.Len() {
+		y.Set(i, math.Cos(float64(i)))
+		wideY.Set(i, y.At(i))
+	}
+	fit := func(d tensor.DType, set data.Dataset) trace {
+		c := train.Config{
+			Engine: engine(t), Model: layers.Linear{Out: 2}, Loss: ops.MSE, Optimizer: &optim.SGD{LR: 0.1}, DType: d, Batch: 4, Epochs: 2,
+			Validation: set, Metrics: []train.Metric{train.MSE()},
+		}
+		r := mustFit(t, c, set)
+		got, err := train.Evaluate(t.Context(), c.Engine, r.report.Net, set, 4, c.Loss, c.Metrics...)
+		if err != nil || !maps.Equal(got, r.report.Validation) {
+			t.Errorf("%v: evaluated %v, %v, validated %v", d, got, err, r.report.Validation)
+		}
+		return r
+	}
+	narrow, wide := fit(tensor.F32, tensors(t, x, y)), fit(tensor.F32, tensors(t, wideX, wideY))
+	if !maps.Equal(narrow.losses, wide.losses) {
+		t.Errorf("float64 data give %v, float32 data %v", wide.losses, narrow.losses)
+	}
+	for _, d := range []tensor.DType{tensor.BF16, tensor.F16} {
+		r := fit(d, tensors(t, x, y))
+		digits := 0
+		for _, bits := range r.losses {
+			loss, rounded := math.Float64frombits(bits), tensor.New(tensor.SpecOf(d, 1))
+			if rounded.Set(0, loss); rounded.At(0) != loss {
+				digits++
+			}
+		}
+		if v := r.report.Validation; digits < 4 || math.Abs(v["loss"]-v["mse"]) > 1e-6*v["mse"] {
+			t.Errorf("%v: %d of %d losses have more digits than 16 bits, validation %v", d, digits, len(r.losses), v)
 		}
 	}
 }

@@ -66,6 +66,13 @@ func (c *Config) checkMonitor() error {
 // monitored is the name of the number.
 func (c *Config) monitored() string { return cmp.Or(c.Monitor, lossName) }
 
+// maximizes reports whether more of the number is better.
+func (c *Config) maximizes() bool {
+	name, _, _ := strings.Cut(c.monitored(), "/")
+	i := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == name })
+	return i >= 0 && c.Metrics[i].Maximize
+}
+
 // better reports whether x is better than another number by more than delta.
 func (c *Config) better(x, than, delta float64) bool {
 	switch {
@@ -73,7 +80,7 @@ func (c *Config) better(x, than, delta float64) bool {
 		return false
 	case math.IsNaN(than):
 		return true
-	case c.Maximize:
+	case c.maximizes():
 		return x > than+delta
 	}
 	return x < than-delta

@@ -111,7 +111,7 @@ func TestEarlyStopping(t *testing.T) {
 		name := fmt.Sprintf("%v patience %d delta %v", test.list, test.patience, test.delta)
 		setup := func(folder string) (train.Config, func(train.Event)) {
 			c, watch := scripted(t, test.list)
-			c.Checkpoint, c.KeepBest, c.Maximize = folder, true, test.maximize
+			c.Checkpoint, c.KeepBest, c.Metrics[0].Maximize = folder, true, test.maximize
 			c.EarlyStopping = &train.EarlyStopping{Patience: test.patience, MinDelta: test.delta}
 			return c, watch
 		}
@@ -178,8 +178,8 @@ func TestStopsAgain(t *testing.T) {
 // TestTrainingLoss is monitored where nothing is validated.
 func TestTrainingLoss(t *testing.T) {
 	c := config(t)
-	c.Validation, c.Metrics, c.Epochs, c.Maximize = nil, nil, 9, true
-	c.EarlyStopping = &train.EarlyStopping{Patience: 2}
+	c.Validation, c.Metrics, c.Epochs = nil, nil, 9
+	c.EarlyStopping = &train.EarlyStopping{Patience: 2, MinDelta: 9}
 	r := mustFit(t, c, squares(t, samples, 1))
 	if r.report.Epochs == 9 || r.ends[1].Loss <= r.ends[2].Loss {
 		t.Errorf("%d epochs, losses %v", r.report.Epochs, r.ends)
@@ -301,5 +301,28 @@ func TestMonitorMistakes(t *testing.T) {
 		if r := fit(t.Context(), c, squares(t, samples, 1), nil); r.err == nil || !strings.HasPrefix(r.err.Error(), want) || r.report != nil {
 			t.Errorf("%v, want %s", r.err, want)
 		}
+	}
+}
+
+// TestDirections: what is built in knows whether more is better, so that an accuracy that grows is the best.
+func TestDirections(t *testing.T) {
+	for _, m := range []train.Metric{train.Accuracy(), train.TopK(2), train.F1(3, train.Macro), train.Confusion(3)} {
+		if !m.Maximize {
+			t.Errorf("%s: less is better", m.Name)
+		}
+	}
+	for _, m := range []train.Metric{train.MSE(), train.MAE(), train.Perplexity(ops.CrossEntropy), train.Mean("mean", ops.CrossEntropy)} {
+		if m.Maximize {
+			t.Errorf("%s: more is better", m.Name)
+		}
+	}
+	c, watch := scripted(t, []float64{0.2, 0.5, 0.4})
+	script := c.Metrics[0].Of
+	c.Metrics = []train.Metric{train.Accuracy()}
+	c.Metrics[0].Of = script
+	c.Monitor, c.Checkpoint, c.KeepBest = "accuracy", t.TempDir(), true
+	r := fit(t.Context(), c, squares(t, samples, 1), watch)
+	if best := last[train.SavedBest](r.events); r.err != nil || best.Value != 0.5 {
+		t.Errorf("the best is %+v, %v", best, r.err)
 	}
 }
