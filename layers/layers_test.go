@@ -185,3 +185,42 @@ func TestSiteBelowDeepModels(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStatisticsOf16Bits: the running statistics of a 16-bit net come as close to those of the data as in f32, move by move, and load from 16-bit files.
+func TestStatisticsOf16Bits(t *testing.T) {
+	for _, d := range []tensor.DType{tensor.BF16, tensor.F16} {
+		net, err := layers.Build(layers.BatchNorm1D{Momentum: 0.001}, tensor.SpecOf(d, 2, 1), 1, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tape := newTape(t)
+		x := tensor.New(tensor.SpecOf(d, 2, 1))
+		x.Set(0, 2)
+		x.Set(1, 4)
+		for range 3000 {
+			res, err := tape.Step(ctx, net.Forward(tape, tape.Input("x", x), layers.Train))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Release()
+		}
+		for name, want := range map[string]float64{"running_mean": 3 * (1 - math.Pow(0.999, 3000)), "running_var": 2 - math.Pow(0.999, 3000)} {
+			if got := value(t, net, name); got.DType() != tensor.F32 || math.Abs(got.At(0)-want) > 1e-3 {
+				t.Errorf("%v: %s is %v, want %v", d, name, got, want)
+			}
+		}
+		if y := net.Forward(tape, tape.Input("x", x), layers.Eval); y.DType() != d {
+			t.Errorf("%v: %v, %v", d, y, tape.Err())
+		}
+		named, err := net.Tensors(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range named {
+			named[i].Tensor = tensor.Full(tensor.SpecOf(d, 1), 1.5)
+		}
+		if err := net.Load(ctx, named); err != nil || value(t, net, "running_var").At(0) != 1.5 {
+			t.Error(err)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (c *Context) Param(name string, shape tensor.Shape, init Init) ops.Value {
 }
 
 // State is a variable of this module that is not trained, such as a running mean. It is made as Param makes a parameter, and is nil after an
-// error.
+// error. In a net of 16-bit floats it is f32: small moves of a running number would be lost there. So what is read of it is Cast.
 func (c *Context) State(name string, shape tensor.Shape, init Init) *ops.Variable {
 	return c.variable(name, shape, init, false)
 }
@@ -94,6 +94,9 @@ func (c *Context) variable(name string, shape tensor.Shape, init Init, train boo
 		return e.v
 	}
 	s := tensor.Spec{DType: c.DType, Shape: shape}
+	if !train && c.DType != tensor.F64 {
+		s.DType = tensor.F32
+	}
 	switch {
 	case c.net.built:
 		c.Fail(fmt.Errorf("%w: %s was not there when the net was built", ops.ErrMisuse, join(c.at.path, name)))

@@ -10,7 +10,8 @@ import (
 
 // BatchNorm2D normalises each channel of x [n, channels, ...]: in training by the mean and variance of the batch, which also move the
 // running statistics; in evaluation by these. A training batch needs two values of each channel at least. Its parameters are weight
-// and bias, its state running_mean and running_var, all [channels].
+// and bias, its state running_mean and running_var, all [channels]. In a net of 16-bit floats the running statistics are f32: in bf16 a move by a tenth
+// of a small difference would round to none. Net.Load widens those of a 16-bit file.
 type BatchNorm2D struct {
 	Momentum float64 // how far a batch moves the running statistics; 0 means 0.1
 	Eps      float64 // added to the variance; 0 means 1e-5
@@ -32,15 +33,15 @@ func (l BatchNorm2D) Forward(c *Context, x ops.Value) ops.Value {
 		return c.poison()
 	}
 	if c.Mode != Train {
-		return ops.BatchNormInfer(x, scale, bias, c.Tape.Var(mean), c.Tape.Var(variance), eps)
+		return ops.BatchNormInfer(x, scale, bias, c.Tape.Var(mean).Cast(c.DType), c.Tape.Var(variance).Cast(c.DType), eps)
 	}
 	y, m, v := ops.BatchNorm(x, scale, bias, eps)
 	n := float64(x.Shape().Size()) / float64(max(1, x.Dim(1)))
 	move := func(running *ops.Variable, batch ops.Value) { // no gradient goes into statistics that outlive the step
-		c.Tape.Assign(running, c.Tape.Var(running).Scale(1-momentum).Add(batch.StopGradient().Scale(momentum)))
+		c.Tape.Assign(running, c.Tape.Var(running).Scale(1-momentum).Add(batch.StopGradient().Cast(running.Spec().DType).Scale(momentum)))
 	}
 	move(mean, m)
-	move(variance, v.Scale(n/(n-1)))
+	move(variance, v.Cast(variance.Spec().DType).Scale(n/(n-1)))
 	return y
 }
 

@@ -48,7 +48,7 @@ func TestPrecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range m.net.State() {
+		for _, v := range m.net.Params() {
 			if v.Spec().DType != tensor.BF16 {
 				t.Errorf("%s is %v", v.Name(), v.Spec())
 			}

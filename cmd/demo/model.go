@@ -74,8 +74,10 @@ func readModel(ctx context.Context, f *safetensors.File) (m model, err error) {
 		return m, err
 	}
 	dtype := tensor.F32
-	if len(named) > 0 {
-		dtype = named[0].Tensor.DType() // all parameters are of one type
+	for i, n := range named { // all parameters are of one type; running statistics may be of a wider one
+		if d := n.Tensor.DType(); i == 0 || d.Size() < dtype.Size() {
+			dtype = d
+		}
 	}
 	if m.net, err = build(m.task, r, dtype); err != nil {
 		return m, err
