@@ -42,14 +42,18 @@ func (e *inner) Unwrap() error { return e.error }
 //   - its channels become one, their mean;
 //   - it is cut to the given number of samples, so that half of its energy is on each side of the middle: a word stands in the same place wherever the
 //     recording has it. What is beyond the ends of the file is 0;
-//   - it is resampled to the given rate, as Clip.Resample does. A file of fewer than 1,000 or more than 192,000 samples a second is refused.
+//   - it is resampled to the given rate, as Clip.Resample does. A file of fewer than 1,000 or more than 192,000 samples a second is refused,
+//     and so is one with a sample that is NaN or infinite.
 func DecodeWAV(r io.Reader, rate, samples int, features *Features) (tensor.Tensor, error) {
 	f, err := newForm(rate, samples, features)
 	if err != nil {
 		return tensor.Tensor{}, err
 	}
 	x := tensor.New(f.x)
-	return x, f.decode(r, x)
+	if err := f.decode(r, x); err != nil {
+		return tensor.Tensor{}, err
+	}
+	return x, nil
 }
 
 // form is the form in which sounds are wanted.
@@ -90,6 +94,11 @@ func (f form) decode(r io.Reader, x tensor.Tensor) error {
 	}
 	if c, err = c.Mono(); err != nil {
 		return err
+	}
+	for i, v := range c.Channels[0] {
+		if v-v != 0 {
+			return fmt.Errorf("audio: a WAV file whose sample %d is %v", i, v)
+		}
 	}
 	n := (int64(f.samples)*int64(c.Rate) + int64(f.rate) - 1) / int64(f.rate)
 	if n > maxResampled {

@@ -14,7 +14,7 @@ type Kind string
 
 // The kinds of columns.
 const (
-	Number   Kind = "number"   // finite numbers, as strconv.ParseFloat reads them
+	Number   Kind = "number"   // finite decimal numbers: 3, -0.5, 1e-3
 	Category Kind = "category" // text, each different one a class
 	Skip     Kind = "skip"     // nothing that is used
 )
@@ -70,6 +70,8 @@ var (
 func parse(cell string) (float64, error) {
 	v, err := strconv.ParseFloat(cell, 64)
 	switch {
+	case strings.ContainsAny(cell, "_xX"): // Go's own ways to write numbers: in a file 1_2 is a name
+		return 0, fmt.Errorf("%q %w", shown(cell), errText)
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(v, 0):
 		return 0, fmt.Errorf("%q %w", shown(cell), errRange)
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // profile is what a pass over a file learns about one column. It needs no more memory for a longer file.
@@ -132,6 +133,9 @@ func profiles(file string, r io.Reader, f Format) ([]Column, error) {
 		}
 	}
 	if rows == 0 {
+		if strings.Contains(strings.Join(t.columns, ""), "\r") {
+			return nil, t.fail(0, "", errors.New("its lines end with a carriage return alone: save it with \\n or \\r\\n"))
+		}
 		return nil, t.fail(0, "", errors.New("there is no row beside the header"))
 	}
 	columns := make([]Column, len(seen))

@@ -410,3 +410,14 @@ func withSkipped(f table.Format, name string) table.Format {
 	f.Kinds[name] = table.Skip
 	return f
 }
+
+// TestOddCells: what only Go takes for a number is text, and a file of another system's lines is told from an empty one.
+func TestOddCells(t *testing.T) {
+	c := read(t, "a,b\n1_2,0x1p4\n3_4,0X1P5\n", table.Format{}).Columns()
+	if c[0].Kind != table.Category || c[1].Kind != table.Category {
+		t.Errorf("%+v", c)
+	}
+	if _, err := table.Read(strings.NewReader("a,b\r1,2\r"), table.Format{}); err == nil || !strings.Contains(err.Error(), "carriage return") {
+		t.Error(err)
+	}
+}

@@ -157,7 +157,7 @@ func TestReadFaults(t *testing.T) {
 	const good = `{"step":1,"time":"2026-01-02T14:04:05.678Z"}` + "\n"
 	for text, want := range map[string]string{
 		good + good[:10]: "jsonl: line 2: unexpected EOF",
-		good + "\n":      "jsonl: line 2: EOF",
+		good + "\n":      "jsonl: line 2: it is empty",
 		"[]\n":           "cannot unmarshal array",
 		`{"time":"2026-01-02T14:04:05.678Z"}` + "\n":                                 `"step" is <nil>, not a whole number`,
 		`{"step":1.5,"time":"2026-01-02T14:04:05.678Z"}` + "\n":                      `"step" is 1.5, not a whole number`,
@@ -222,4 +222,30 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHostileLogs: what cannot be is an error in words, never a panic, and no line is written that could not be read again.
+func TestHostileLogs(t *testing.T) {
+	var zero Log
+	for what, err := range map[string]error{"the zero log": zero.Write(1, nil), "the zero log, closed": zero.Close()} {
+		if err == nil || !strings.HasPrefix(err.Error(), "jsonl: ") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := map[string]float64{strings.Repeat("a", 1<<20): 1}
+	if err := l.Write(1, long); err == nil {
+		t.Error("a line that is too long was written")
+	}
+	if err := errors.Join(l.Write(2, nil), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Resume(path, 3); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
 }

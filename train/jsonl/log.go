@@ -27,6 +27,8 @@ type Log struct {
 	err  error // of the file; it stays
 }
 
+var errZero = errors.New("jsonl: a Log has a file by Create or Resume alone")
+
 // Create begins a log, in place of a file that is there.
 func Create(path string) (*Log, error) {
 	return open(path, func(io.Writer) error { return nil })
@@ -90,12 +92,18 @@ func open(path string, write func(io.Writer) error) (*Log, error) {
 func (l *Log) Write(step int, values map[string]float64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.file == nil {
+		return errZero
+	}
 	if l.err != nil {
 		return l.err
 	}
 	line, err := appendLine(l.line[:0], Entry{step, l.now(), values})
 	if err != nil {
 		return err
+	}
+	if len(line) > maxLine {
+		return fmt.Errorf("jsonl: %d numbers make a line of more than %d bytes, which Read would refuse", len(values), maxLine)
 	}
 	l.line = line
 	if _, err := l.file.Write(line); err != nil {
@@ -108,6 +116,9 @@ func (l *Log) Write(step int, values map[string]float64) error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.file == nil {
+		return errZero
+	}
 	err := errors.Join(l.file.Sync(), l.file.Close())
 	if l.err == nil && err != nil {
 		l.err = fmt.Errorf("jsonl: %w", err)

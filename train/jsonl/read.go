@@ -62,7 +62,11 @@ func parseLine(line []byte) (Entry, error) {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
+	err := d.Decode(&all)
+	if err == io.EOF {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
 		return Entry{}, err
 	}
 	if _, err := d.Token(); err != io.EOF {
@@ -71,7 +75,6 @@ func parseLine(line []byte) (Entry, error) {
 	e := Entry{Values: make(map[string]float64, len(all))}
 	step, _ := all["step"].(json.Number)
 	at, _ := all["time"].(string)
-	var err error
 	if e.Step, err = strconv.Atoi(string(step)); err != nil {
 		return Entry{}, fmt.Errorf(`"step" is %v, not a whole number`, all["step"])
 	}

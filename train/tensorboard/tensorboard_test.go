@@ -359,3 +359,16 @@ func FuzzEvent(f *testing.F) {
 		}
 	})
 }
+
+// TestZeroWriter: a Writer that nobody made writes nowhere, and says so.
+func TestZeroWriter(t *testing.T) {
+	var w Writer
+	for _, err := range []error{w.Scalar("a", 1, 1), w.Text("a", 1, "b"), w.Histogram("a", 1, tensor.Scalar(1.0)), w.Restart(1)} {
+		if err == nil || !strings.HasPrefix(err.Error(), "tensorboard: a Writer has a file") {
+			t.Error(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}

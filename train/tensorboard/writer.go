@@ -74,6 +74,9 @@ func newWriter(out io.Writer, now func() time.Time) (*Writer, error) {
 func (w *Writer) write(e Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.out == nil {
+		return errors.New("tensorboard: a Writer has a file by Create or NewWriter alone")
+	}
 	if w.err != nil {
 		return w.err
 	}
