@@ -77,12 +77,17 @@ func (r *run) record(b data.Batch, first, last bool) mean {
 
 // forward records the forward pass over a batch, in the types that Config.DType tells of.
 func forward(tape *autograd.Tape, net *layers.Net, b data.Batch, mode layers.Mode) (predicted, y ops.Value) {
-	x, y := tape.Input("x", b.X, autograd.BatchAxis(0)), tape.Input("y", b.Y, autograd.BatchAxis(0))
-	var lengths ops.Value
+	x, lengths := inputs(tape, b)
+	return forwardIn(tape, net, x, tape.Input("y", b.Y, autograd.BatchAxis(0)), lengths, mode)
+}
+
+// inputs are those of a batch, without its targets.
+func inputs(tape *autograd.Tape, b data.Batch) (x, lengths ops.Value) {
+	x = tape.Input("x", b.X, autograd.BatchAxis(0))
 	if !b.Lengths.IsNone() {
 		lengths = tape.Input("lengths", b.Lengths, autograd.BatchAxis(0))
 	}
-	return forwardIn(tape, net, x, y, lengths, mode)
+	return x, lengths
 }
 
 // forwardIn brings floats to the types that the net, the loss and the metrics have.

@@ -31,6 +31,7 @@
 // # Metrics
 //
 // A [Metric] is computed over the whole validation set: [Accuracy], [TopK], [F1], [Confusion], [Perplexity], [MSE], [MAE] and any [Mean].
+// [Evaluate] computes them for a net of any origin, and [Predict] what the net says of each sample.
 //
 // # Stopping
 //
