@@ -3,6 +3,7 @@ package layers_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/cortado-ml/cortado/accel/acceltest"
 	"github.com/cortado-ml/cortado/autograd"
@@ -76,6 +77,30 @@ func ExampleModule() {
 	// Output:
 	// 0.body.weight f32[3 3]
 	// 1.scale f32[3]
+}
+
+// A parameter that PyTorch's model has itself, in no module, has no path before its name: the whole model is one Func, which runs the modules by their names.
+func ExampleFunc() {
+	model := layers.Func(func(c *layers.Context, x ops.Value) ops.Value {
+		token := c.Param("cls_token", tensor.Of(1, 1, x.Dim(2)), layers.Zeros) // self.cls_token
+		x = ops.Concat(1, token.Expand(x.Dim(0), 1, x.Dim(2)), x)
+		x = c.Run("encoder", layers.TransformerBlock{Heads: 2, Hidden: 8}, x) // self.encoder
+		return c.Run("head", layers.Linear{Out: 3}, x.Narrow(1, 0, 1).Squeeze(1))
+	})
+	net, err := layers.Build(model, tensor.SpecOf(tensor.F32, 1, 5, 4), 1, tensor.F32)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range net.Params() {
+		if strings.Count(p.Name(), ".") < 2 {
+			fmt.Println(p.Name(), p.Spec())
+		}
+	}
+	// Output:
+	// cls_token f32[1 1 4]
+	// head.weight f32[3 4]
+	// head.bias f32[3]
 }
 
 // A session writes: it continues a text token by token, and what it compiles does not grow with the text.

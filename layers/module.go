@@ -191,7 +191,8 @@ func (c *Context) fits(x ops.Value) bool {
 // poison is a value to go on with after an error.
 func (c *Context) poison() ops.Value { return c.Tape.Recorder().Fail(c.Tape.Err()) }
 
-// Func is a module made of a function.
+// Func is a module made of a function. As the model itself, the one that Build is given, its parameters have bare names, such as "cls_token", and its modules
+// those that it runs them by: so a whole model of PyTorch is one Func, whose Param is nn.Parameter and whose Run calls a submodule.
 type Func func(c *Context, x ops.Value) ops.Value
 
 // Forward calls the function.
@@ -229,7 +230,8 @@ func (s Sequential) has(name string) bool {
 	return false
 }
 
-// Name is m under a name, as an element of a Sequential instead of its number there: its parameters are called "tok.weight" and so on.
+// Name is m under a name, as an element of a Sequential instead of its number there: its parameters are called "tok.weight" and so on. A parameter without
+// a module before its name is one of a [Func].
 //
 //	layers.Sequential{layers.Name("tok", layers.Embedding{Rows: 256, Size: 64}), layers.Name("head", layers.Linear{Out: 256})}
 func Name(name string, m Module) Module { return named{name, m} }

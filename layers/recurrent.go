@@ -29,7 +29,7 @@ func (l LSTM) Forward(c *Context, x ops.Value) ops.Value {
 	return y
 }
 
-// Run is Forward for a module that wants the last states too: h and c [Layers * directions, n, Hidden], as in PyTorch.
+// Run is Forward for a module that wants the last states too: h and cell, PyTorch's h_n and c_n, both [Layers * directions, n, Hidden].
 func (l LSTM) Run(c *Context, x ops.Value) (y, h, cell ops.Value) {
 	y, hs, cs := recurrent(l).run(c, x, 4)
 	return y, c.stack(hs), c.stack(cs)
@@ -52,7 +52,7 @@ func (l GRU) Forward(c *Context, x ops.Value) ops.Value {
 	return y
 }
 
-// Run is Forward for a module that wants the last states too: h [Layers * directions, n, Hidden], as in PyTorch.
+// Run is Forward for a module that wants the last states too: h, PyTorch's h_n, [Layers * directions, n, Hidden].
 func (l GRU) Run(c *Context, x ops.Value) (y, h ops.Value) {
 	y, hs, _ := recurrent(l).run(c, x, 3)
 	return y, c.stack(hs)

@@ -8,6 +8,16 @@
 //	y := x.MatMul(w).Add(b).ReLU()
 //	loss := ops.CrossEntropy(y, labels)
 //
+// What chains is listed by "go doc ops.Value": arithmetic and comparisons, functions of each element, MatMul, reductions, axes and shapes, indexing, sorting,
+// Cast. The functions are
+//
+//   - of layers: [Linear], [Conv2D] and its kin, [LSTM], [GRU], [Attention], [LayerNorm] and other norms, pools, [Resize], [Embedding], [Dropout];
+//   - losses: [CrossEntropy], [CrossEntropyWith] of a [ClassLoss], [BCEWithLogits], [MSE], [L1], [Huber], [KLDivergence], [CTCLoss];
+//   - of several values: [Where], [Concat], [Stack];
+//   - constants, which have no input and so ask for the Recorder, Tape.Recorder or Value.Recorder: [Full], [Zeros], [Iota]. An array that never changes is a
+//     [Variable] that nobody assigns, made once by [NewVariable] and read by Tape.Var or [Recorder.Var];
+//   - random numbers: [Uniform], [Normal].
+//
 // A user's own operation is a struct that implements [Op], recorded with [Apply].
 //
 // Building never panics. A [Recorder] keeps the first error of a recording, accessors of shapes stay total on a poisoned graph, and every
