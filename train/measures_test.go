@@ -14,7 +14,7 @@ import (
 )
 
 // TestMeasures: the norm of the gradients, the scale of the loss and the skipped steps are in the events and in both logs, also where batches are
-// accumulated, and compile nothing more than once. The norm is that of SGD's own step, which it is not limited to here.
+// accumulated, and nothing is compiled after the first epoch. The rate is that of the group that moves.
 func TestMeasures(t *testing.T) {
 	for _, accumulate := range []int{1, 2} {
 		c := logged(t, t.TempDir())
@@ -23,7 +23,15 @@ func TestMeasures(t *testing.T) {
 			{Match: func(name string) bool { return name == "6.bias" }, Optimizer: &optim.SGD{Schedule: optim.Constant{}}},
 			{Optimizer: &optim.SGD{LR: 0.5}},
 		}}}
-		r := mustFit(t, c, squares(t, samples, 1))
+		compiles := map[int]int64{}
+		r := fit(t.Context(), c, squares(t, samples, 1), func(e train.Event) {
+			if e, ok := e.(train.Epoch); ok {
+				compiles[e.Epoch] = int64(c.Engine.Stats().Compiles)
+			}
+		})
+		if r.err != nil || compiles[1] == 0 || compiles[1] != compiles[2] {
+			t.Errorf("compiles after each epoch: %v, %v", compiles, r.err)
+		}
 		scale := float64(1 << 10)
 		var want []string
 		for _, e := range r.events {

@@ -26,6 +26,7 @@ type Metric struct {
 }
 
 // Mean is a metric that is a mean as a Loss is: f gives one number, the mean over the samples of the batch, or MeanOf.
+// Less is better, unless its Maximize is set.
 func Mean(name string, f func(predicted, y ops.Value) ops.Value) Metric {
 	if f == nil {
 		return Metric{Name: name}
