@@ -33,7 +33,8 @@ type Context struct {
 
 	// Lengths is the length of each sequence of the batch, i64 or i32 [n]; what lies behind is padding. None means that there is no padding. A
 	// module that knows the lengths sets it for those that it runs: recurrent layers and attention heed it, and a length that is negative or
-	// more than there are steps fails the step there, with an *ops.IndexError.
+	// more than there are steps fails the step there, with an *ops.IndexError. Recurrent layers never look at padding; for attention it holds finite
+	// numbers, since it weighs padding by 0, and 0 times NaN is NaN.
 	Lengths ops.Value
 
 	net    *Net

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"io"
 	"math"
 	"strings"
@@ -64,19 +65,21 @@ Other commands, each with its own -h:
 	if err := parse(f, args, out, false); err != nil {
 		return s, err
 	}
+	given := map[string]bool{} // a 0 that somebody asks for is no default
+	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for _, n := range []struct {
 		flag string
 		x    int
 	}{{"epochs", s.epochs}, {"steps", s.steps}, {"batch", s.batch}, {"checkpoint-every", s.every}, {"accumulate", s.accumulate},
 		{"limit-batches", s.limit}, {"overfit-batches", s.overfit}, {"patience", s.patience}} {
-		if n.x < 0 || n.x > most {
+		if n.x < 0 || n.x == 0 && given[n.flag] || n.x > most {
 			return s, usage("-%s %d: want a number from 1 to %d", n.flag, n.x, most)
 		}
 	}
 	switch {
-	case !(s.rate >= 0) || math.IsInf(s.rate, 0):
+	case !(s.rate >= 0) || s.rate == 0 && given["lr"] || math.IsInf(s.rate, 0):
 		return s, usage("-lr %v: want a positive number", s.rate)
-	case !(s.clip >= 0) || math.IsInf(s.clip, 0):
+	case !(s.clip >= 0) || s.clip == 0 && given["clip"] || math.IsInf(s.clip, 0):
 		return s, usage("-clip %v: want a positive number", s.clip)
 	case s.precision != "f32" && s.precision != "bf16":
 		return s, usage("-precision %q: want f32 or bf16", s.precision)
