@@ -38,7 +38,7 @@ func (o *Clip) keepTime(c *clock) { share(o.Optimizer, c) }
 
 // Loss is that of the optimiser.
 func (o *Clip) Loss(t *autograd.Tape, loss ops.Value) ops.Value {
-	if o.Optimizer == nil {
+	if missing(o.Optimizer) {
 		return loss
 	}
 	return o.Optimizer.Loss(t, loss)

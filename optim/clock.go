@@ -33,8 +33,8 @@ type timed interface{ keepTime(c *clock) }
 
 // share gives an optimiser a clock.
 func share(o Optimizer, c *clock) {
-	if o, ok := o.(timed); ok {
-		o.keepTime(c)
+	if t, ok := o.(timed); ok && !missing(o) {
+		t.keepTime(c)
 	}
 }
 

@@ -59,6 +59,10 @@ func TestHostileOptimisers(t *testing.T) {
 		"scale of none":       &optim.LossScale{},
 		"scale of scale":      &optim.LossScale{Optimizer: &optim.LossScale{Optimizer: &optim.SGD{}}},
 		"average of scale":    &optim.EMA{Optimizer: &optim.LossScale{Optimizer: &optim.SGD{}}},
+		"clip of a nil":       &optim.Clip{Norm: 1, Optimizer: (*optim.SGD)(nil)},
+		"scale of a nil":      &optim.LossScale{Optimizer: (*optim.AdamW)(nil)},
+		"average of a nil":    &optim.EMA{Optimizer: (*optim.Clip)(nil)},
+		"a group of a nil":    optim.Groups{{Optimizer: (*optim.Adam)(nil)}},
 		"average of none":     &optim.EMA{},
 		"average 1":           &optim.EMA{Decay: 1, Optimizer: &optim.SGD{}},
 		"average NaN":         &optim.EMA{Decay: nan, Warmup: true, Optimizer: &optim.SGD{}},
@@ -68,7 +72,9 @@ func TestHostileOptimisers(t *testing.T) {
 	} {
 		calm(t, what, func() {
 			tape := autograd.New(nil)
+			o.Init(w)
 			o.Update(tape, tape.Var(w).Mul(tape.Var(w)), w)
+			_, _, _ = o.State(), optim.RateOf(o), optim.AverageOf(o)
 			if tape.Err() == nil {
 				t.Errorf("%s: no error", what)
 			}

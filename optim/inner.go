@@ -17,7 +17,10 @@ func inner(o Optimizer) Optimizer {
 // rate: a group that is frozen does not hide the others.
 // An optimiser of the user's own has a method Rate. It is 0 before the first update, and where there is none.
 func RateOf(o Optimizer) float64 {
-	for in := inner(o); in != nil; in = inner(o) {
+	if missing(o) {
+		return 0
+	}
+	for in := inner(o); !missing(in); in = inner(o) {
 		o = in
 	}
 	switch o := o.(type) {
@@ -35,7 +38,7 @@ func RateOf(o Optimizer) float64 {
 
 // AverageOf is the EMA within an optimiser, or nil if there is none.
 func AverageOf(o Optimizer) *EMA {
-	for ; o != nil; o = inner(o) {
+	for ; !missing(o); o = inner(o) {
 		if e, ok := o.(*EMA); ok {
 			return e
 		}

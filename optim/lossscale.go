@@ -71,7 +71,7 @@ func (o *LossScale) State() []*ops.Variable {
 // Loss is the loss times the scale, in float32 at least.
 func (o *LossScale) Loss(t *autograd.Tape, loss ops.Value) ops.Value {
 	o.Init()
-	if o.Optimizer != nil {
+	if !missing(o.Optimizer) {
 		loss = o.Optimizer.Loss(t, loss)
 	}
 	if !loss.DType().Float() {

@@ -22,7 +22,7 @@ type Measure struct {
 // A [Clip] with a Norm has "gradient_norm", that of all gradients together before it is limited, which PyTorch's clip_grad_norm_ returns; in a step that a
 // LossScale skips it is 0. A [LossScale] has "loss_scale", for the next step, and "skipped", the steps skipped so far. Optimisers within [Groups] have none.
 func Measures(t *autograd.Tape, o Optimizer) (list []Measure) {
-	for ; o != nil; o = inner(o) {
+	for ; !missing(o); o = inner(o) {
 		switch o := o.(type) {
 		case *Clip:
 			if o.norm.Recorder() == t.Recorder() && o.norm.Spec() != (tensor.Spec{}) { // it is of this recording

@@ -2,16 +2,23 @@ package optim
 
 import (
 	"errors"
+	"reflect"
 
 	"github.com/cortado-ml/cortado/ops"
 )
 
+// missing reports whether there is no optimiser: none, or a nil pointer.
+func missing(o Optimizer) bool {
+	v := reflect.ValueOf(o)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // around wants an optimiser to go around.
 func around(o Optimizer) error {
-	switch o.(type) {
-	case nil:
+	if missing(o) {
 		return errors.New("Optimizer is needed")
-	case *LossScale:
+	}
+	if _, ok := o.(*LossScale); ok {
 		return errors.New("its Optimizer is a LossScale, which goes around all others")
 	}
 	return nil
@@ -19,14 +26,14 @@ func around(o Optimizer) error {
 
 // initInner is Init of an optimiser that may be missing.
 func initInner(o Optimizer, params []*ops.Variable) {
-	if o != nil {
+	if !missing(o) {
 		o.Init(params...)
 	}
 }
 
 // stateInner is State of an optimiser that may be missing.
 func stateInner(o Optimizer) []*ops.Variable {
-	if o == nil {
+	if missing(o) {
 		return nil
 	}
 	return o.State()

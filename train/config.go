@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/cortado-ml/cortado/data"
 	"github.com/cortado-ml/cortado/layers"
@@ -92,7 +93,7 @@ func (c *Config) check() error {
 		return errors.New("train: Config.Model is needed")
 	case c.Loss == nil:
 		return errors.New("train: Config.Loss is needed: ops.CrossEntropy, say")
-	case c.Optimizer == nil:
+	case c.Optimizer == nil || reflect.ValueOf(c.Optimizer).Kind() == reflect.Pointer && reflect.ValueOf(c.Optimizer).IsNil():
 		return errors.New("train: Config.Optimizer is needed: &optim.AdamW{}, say")
 	case c.Epochs == 0 && c.Steps == 0:
 		return errors.New("train: Config.Epochs or Config.Steps is needed")

@@ -25,6 +25,15 @@ func TestNil(t *testing.T) {
 	if err := train.Load(t.Context(), nil, vars); err == nil || !strings.Contains(err.Error(), "variable 1 is nil") {
 		t.Errorf("Load: %v, want an error that names variable 1", err)
 	}
+	c := config(t)
+	c.Optimizer = (*optim.AdamW)(nil)
+	if _, err := train.Fit(t.Context(), c, squares(t, samples, 1)); err == nil || !strings.Contains(err.Error(), "Optimizer is needed") {
+		t.Errorf("a nil pointer as an optimizer: %v", err)
+	}
+	c.Optimizer = &optim.Clip{Norm: 1, Optimizer: c.Optimizer}
+	if _, err := train.Fit(t.Context(), c, squares(t, samples, 1)); err == nil || !strings.Contains(err.Error(), "Optimizer is needed") {
+		t.Errorf("a nil pointer in an optimizer: %v", err)
+	}
 	train.Progress(nil)(train.Step{Step: 1, Epoch: 1, Of: 2})
 }
 
