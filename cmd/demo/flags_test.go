@@ -125,6 +125,19 @@ func TestLimits(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(folder, "cortado-demo", "best.safetensors")); (err == nil) != strings.Contains(c.flags, "patience") || (best.File != "") != (err == nil) {
 			t.Errorf("%s: the best checkpoint: %+v, %v", c.flags, best, err)
 		}
+		if best.File == "" {
+			continue
+		}
+		lowest, last := math.Inf(1), math.NaN()
+		for _, e := range list {
+			if e.Event == "epoch" {
+				last = e.Validation["loss"]
+				lowest = min(lowest, last)
+			}
+		}
+		if got := find(list, "done").Test["loss"]; got != lowest || last == lowest {
+			t.Errorf("%s: it ends with a loss of %v; the epochs had %v at best and %v at last", c.flags, got, lowest, last)
+		}
 	}
 }
 

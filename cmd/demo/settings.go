@@ -54,7 +54,7 @@ Other commands, each with its own -h:
 	f.IntVar(&s.accumulate, "accumulate", 0, "batches whose gradients make one step, as one batch of them all would (default 1)")
 	f.IntVar(&s.limit, "limit-batches", 0, "batches in an epoch at most (default: all)")
 	f.IntVar(&s.overfit, "overfit-batches", 0, "train on that many batches alone, again and again: a model that cannot learn them by heart has a fault")
-	f.IntVar(&s.patience, "patience", 0, "end the run after that many epochs in a row without a lower loss in the test, and keep the checkpoint of the best as\nbest.safetensors (default: never)")
+	f.IntVar(&s.patience, "patience", 0, "end the run after that many epochs in a row without a lower loss in the test, and go back to the model of the\nbest epoch (default: never)")
 	f.BoolVar(&s.anomaly, "detect-anomaly", false, "if the loss or a parameter becomes no number, name the operation where that begins; takes twice the time")
 	f.StringVar(&s.log, "log", "", "`file` for a line of JSON for each step and each epoch; a resumed run goes on with it")
 	f.StringVar(&s.board, "tensorboard", "", "`folder` for an event file that TensorBoard shows; a resumed run goes on with it")

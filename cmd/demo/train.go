@@ -43,6 +43,11 @@ func trainCommand(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if report.Best != "" {
+		if err := goBack(ctx, eng, s, set, report); err != nil {
+			return err
+		}
+	}
 	path := filepath.Join(s.out, s.model+".safetensors")
 	if err := saveModel(ctx, path, s.kind, s.model, set, report.Net); err != nil {
 		return err
@@ -52,6 +57,16 @@ func trainCommand(ctx context.Context, args []string, out io.Writer) error {
 		return json.NewEncoder(out).Encode(doneEvent{"done", s.model, report.Steps, took, numbers(report.Validation), path})
 	}
 	return set.show(ctx, out, result{report, set, eng, path, took})
+}
+
+// goBack makes the model that of the best epoch: what -patience waited for in vain is not what is kept and shown.
+func goBack(ctx context.Context, eng *sched.Engine, s settings, set corpus, report *train.Report) error {
+	if err := train.LoadModel(ctx, report.Best, report.Net); err != nil {
+		return err
+	}
+	v, err := train.Evaluate(ctx, eng, report.Net, set.test, s.batch, set.loss, set.metrics()...)
+	report.Validation = v
+	return err
 }
 
 // config is what Fit goes by.
