@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/cortado-ml/cortado/tensor"
@@ -42,10 +43,13 @@ func (x Value) RoundTo(decimals int) Value {
 	return Where(y.IsFinite(), y, x.StopGradient())
 }
 
-// LeakyReLU is x where it is positive, and x times slope elsewhere.
+// LeakyReLU is x where it is positive, and x times slope, a finite number, elsewhere.
 //
 //go:noinline
 func (x Value) LeakyReLU(slope float64) Value {
+	if slope-slope != 0 {
+		return x.refuse(WhereOp{}, fmt.Sprintf("LeakyReLU's slope is %v: wants a finite number", slope))
+	}
 	return Where(x.Greater(x.constant(0)), x, x.Scale(slope))
 }
 

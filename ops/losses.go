@@ -58,21 +58,30 @@ func times(w, v Value) Value {
 	return Where(idle, zero, w.Mul(Where(idle, zero, v)))
 }
 
-// XLogY is x log(y), and 0 where both are 0; shapes broadcast.
+// XLogY is x log(y), and 0 where x is 0, whatever number y is; NaN where y is NaN. Shapes broadcast.
 //
 //go:noinline
 func XLogY(x, y Value) Value {
 	zero := x.constant(0)
-	idle := x.Equal(zero).And(y.Equal(zero))
-	return Where(idle, zero, x.Mul(Where(idle, x.constant(1), y).Log()))
+	// A logarithm that is finite stays, for its gradient.
+	return xLogY(x, y, x.Equal(zero).And(y.LessEqual(zero).Or(y.Equal(y.constant(math.Inf(1))))))
 }
 
-// BinaryCrossEntropy is -(y log(p) + (1-y) log(1-p)) for each probability p and target y, in nats; 0 where both are 0 or both are 1. Where a
-// model gives logits, BCEWithLogits loses no digits.
+// xLogY is x log(y), and 0 where it is idle.
+func xLogY(x, y, idle Value) Value {
+	return Where(idle, x.constant(0), x.Mul(Where(idle, x.constant(1), y).Log()))
+}
+
+// BinaryCrossEntropy is -(y log(p) + (1-y) log(1-p)) for each probability p and target y, in nats; 0 where both are 0 or both are 1, and
+// NaN where p is not between 0 and 1, whatever y is. Where a model gives logits, BCEWithLogits loses no digits.
 //
 //go:noinline
 func BinaryCrossEntropy(p, y Value) Value {
-	return XLogY(y, p).Add(XLogY(y.Neg().Shift(1), p.Neg().Shift(1))).Neg()
+	term := func(y, p Value) Value {
+		zero := y.constant(0)
+		return xLogY(y, p, y.Equal(zero).And(p.Equal(zero)))
+	}
+	return term(y, p).Add(term(y.Neg().Shift(1), p.Neg().Shift(1))).Neg()
 }
 
 // BCEWithLogits is BinaryCrossEntropy of sigmoid(x) and y for each element, which neither overflows nor loses digits.
@@ -235,7 +244,7 @@ func (c ClassLoss) soft(logp, p, weights Value) (loss, weight Value) {
 }
 
 // Norm is the p-norm along axes, counted from the end if negative; without axes along all: the p-th root of the sum of |x|^p. For an infinite p
-// it is the largest |x|, for 0 the number of elements that are not 0. Its gradient at 0 is 0.
+// it is the largest |x|, for 0 the number of elements that are not 0, whose gradient is 0. That of the others is 0 at 0.
 //
 //go:noinline
 func (x Value) Norm(p float64, axes ...int) Value {
@@ -246,7 +255,7 @@ func (x Value) Norm(p float64, axes ...int) Value {
 	case math.IsInf(p, -1):
 		return a.Min(axes...)
 	case p == 0:
-		return x.truth().Cast(x.DType()).Sum(axes...)
+		return Where(a.Equal(a.constant(0)), a, a.constant(1)).Sum(axes...) // |x| has the gradient 0 at 0
 	case p == 1:
 		return a.Sum(axes...)
 	case p == 2:
@@ -283,16 +292,23 @@ func behind(axis, rank int) int {
 }
 
 // CosineSimilarity is the product of x and y along an axis, counted from the end if negative, over that of their lengths, neither of which
-// counts as less than eps; shapes broadcast.
+// counts as less than eps; shapes broadcast. No square overflows or underflows, as numbers are divided by the largest of their line before.
 //
 //go:noinline
 func CosineSimilarity(x, y Value, axis int, eps float64) Value {
 	if s, ok := tensor.Broadcast(x.Shape(), y.Shape()); ok { // an axis means the same for both
 		x, y = x.expandTo(s), y.expandTo(s)
 	}
-	length := func(v Value) Value {
-		n := v.Norm(2, axis)
-		return n.Maximum(n.constant(eps))
+	if x.Shape().Size() == 0 { // a line of nothing has no largest number
+		return x.Mul(y).Sum(axis)
 	}
-	return x.Mul(y).Sum(axis).Div(length(x).Mul(length(y)))
+	scaled := func(v Value) (u, length Value) { // both over one number, which has no say in the gradient: the quotient is the same for any
+		least := v.constant(eps)
+		by := v.Abs().MaxKeep(axis).Maximum(least).StopGradient()
+		u = v.Div(by)
+		return u, u.Norm(2, axis).Maximum(least.Div(by).Squeeze(axis))
+	}
+	u, m := scaled(x)
+	v, n := scaled(y)
+	return u.Mul(v).Sum(axis).Div(m.Mul(n))
 }

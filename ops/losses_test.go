@@ -10,25 +10,28 @@ import (
 
 // TestLosses: values and gradients where formulas fail: certainty, no weight, ties.
 func TestLosses(t *testing.T) {
-	inf, ln2 := math.Inf(1), math.Ln2
+	nan, inf, ln2 := math.NaN(), math.Inf(1), math.Ln2
 	for name, c := range map[string]struct {
 		f       func(x, y Value) Value
 		x, y    []float64
 		l, dldx []float64
 	}{
-		"binary cross-entropy, certain": {BinaryCrossEntropy, d64(1, 0, 0.5), d64(1, 0, 1), d64(0, 0, ln2), d64(-1, 1, -2)},
-		"binary cross-entropy, wrong":   {BinaryCrossEntropy, d64(0, 1), d64(1, 0), d64(inf, inf), nil},
-		"logits far out":                {BCEWithLogits, d64(200, -200, 200, -200), d64(1, 1, 0, 0), d64(0, 200, 200, 0), d64(0, -1, 1, 0)},
-		"logits infinitely far out":     {BCEWithLogits, d64(inf, -inf, inf), d64(1, 0, 0), d64(0, 0, inf), d64(0, 0, 1)},
-		"logits":                        {BCEWithLogits, d64(0), d64(0.25), d64(ln2), d64(0.25)},
-		"divergence of what is not":     {KLDivergence, d64(-inf, -ln2, -ln2), d64(0, 0.5, 0.5), d64(0, 0, 0), d64(0, -0.5, -0.5)},
-		"divergence of logarithms":      {KLDivergenceLog, d64(-inf, -ln2), d64(-inf, -ln2), d64(0, 0), d64(0, -0.5)},
-		"huber":                         {func(x, y Value) Value { return Huber(x, y, 2) }, d64(1, 2, 5, -5), d64(0, 0, 0, 0), d64(0.5, 2, 8, 8), d64(1, 2, 2, -2)},
-		"smooth l1":                     {func(x, y Value) Value { return SmoothL1(x, y, 2) }, d64(1, 5), d64(0, 0), d64(0.25, 4), d64(0.5, 1)},
-		"smooth l1 without a bend":      {func(x, y Value) Value { return SmoothL1(x, y, 0) }, d64(3, 0), d64(0, 0), d64(3, 0), d64(1, 0)},
-		"squared error":                 {SquaredError, d64(3), d64(1), d64(4), d64(4)},
-		"absolute error":                {AbsoluteError, d64(1, 2), d64(3, 2), d64(2, 0), d64(-1, 0)},
-		"x log y":                       {func(x, y Value) Value { return XLogY(y, x) }, d64(0, 1, 2), d64(0, 0, 3), d64(0, 0, 3*ln2), d64(0, 0, 1.5)},
+		"binary cross-entropy, certain":        {BinaryCrossEntropy, d64(1, 0, 0.5), d64(1, 0, 1), d64(0, 0, ln2), d64(-1, 1, -2)},
+		"binary cross-entropy, wrong":          {BinaryCrossEntropy, d64(0, 1), d64(1, 0), d64(inf, inf), nil},
+		"binary cross-entropy, no probability": {BinaryCrossEntropy, d64(1.5, 1.5, -0.5, -0.5, inf, -inf), d64(1, 0, 1, 0, 1, 0), d64(nan, nan, nan, nan, nan, nan), nil},
+		"logits far out":                       {BCEWithLogits, d64(200, -200, 200, -200), d64(1, 1, 0, 0), d64(0, 200, 200, 0), d64(0, -1, 1, 0)},
+		"logits infinitely far out":            {BCEWithLogits, d64(inf, -inf, inf), d64(1, 0, 0), d64(0, 0, inf), d64(0, 0, 1)},
+		"logits":                               {BCEWithLogits, d64(0), d64(0.25), d64(ln2), d64(0.25)},
+		"divergence of what is not":            {KLDivergence, d64(-inf, -ln2, -ln2), d64(0, 0.5, 0.5), d64(0, 0, 0), d64(0, -0.5, -0.5)},
+		"divergence of logarithms":             {KLDivergenceLog, d64(-inf, -ln2), d64(-inf, -ln2), d64(0, 0), d64(0, -0.5)},
+		"huber":                                {func(x, y Value) Value { return Huber(x, y, 2) }, d64(1, 2, 5, -5), d64(0, 0, 0, 0), d64(0.5, 2, 8, 8), d64(1, 2, 2, -2)},
+		"smooth l1":                            {func(x, y Value) Value { return SmoothL1(x, y, 2) }, d64(1, 5), d64(0, 0), d64(0.25, 4), d64(0.5, 1)},
+		"smooth l1 without a bend":             {func(x, y Value) Value { return SmoothL1(x, y, 0) }, d64(3, 0), d64(0, 0), d64(3, 0), d64(1, 0)},
+		"squared error":                        {SquaredError, d64(3), d64(1), d64(4), d64(4)},
+		"absolute error":                       {AbsoluteError, d64(1, 2), d64(3, 2), d64(2, 0), d64(-1, 0)},
+		"x log y":                              {func(x, y Value) Value { return XLogY(y, x) }, d64(0, 1, 2), d64(0, 0, 3), d64(0, 0, 3*ln2), d64(0, 0, 1.5)},
+		"no x":                                 {func(x, y Value) Value { return XLogY(y, x) }, d64(-2, -inf, inf, 2, nan), d64(0, 0, 0, 0, 0), d64(0, 0, 0, 0, nan), d64(0, 0, 0, 0, nan)},
+		"x log y of the first":                 {XLogY, d64(0, 0, 0, 0, 1), d64(2, -2, 0, nan, -1), d64(0, 0, 0, nan, nan), d64(ln2, 0, 0, nan, nan)},
 	} {
 		x, y := farr(d(len(c.x)), c.x...), farr(d(len(c.y)), c.y...)
 		check(t, name, values(t, func(in []Value) Value { return c.f(in[0], in[1]) }, x, y), c.l...)
@@ -126,6 +129,32 @@ func TestRowNorms(t *testing.T) {
 	}, farr(d(3), 0, -1, 2)), 2, 3, math.Cbrt(9), 2, 0)
 	check(t, "normalized zeros", values(t, func(in []Value) Value { return Normalize(in[0], 2, -1, 1e-12) }, farr(d(2, 2), 0, 0, 3, 4)), 0, 0, 0.6, 0.8)
 	check(t, "cosine", values(t, func(in []Value) Value { return CosineSimilarity(in[0], in[1], -1, 1e-8) }, farr(d(2, 2), 1, 0, 0, 0), farr(d(2), 2, 2)), math.Sqrt2/2, 0)
+	check(t, "gradient of a count", gradient(t, func(_ *Recorder, x Value) Value { return x.Norm(0) }, farr(d(3), 0, -1, 2)), 0, 0, 0)
 	refused(t, "normalises 3 axes of rank 2", func(in []Value) Value { return LayerNorm(in[0], Value{}, Value{}, 3, 0) }, x)
 	refused(t, "a multiple of 3 channels", func(in []Value) Value { return GroupNorm(in[0], Value{}, Value{}, 3, 0) }, x)
+}
+
+// TestCosineSimilarity: squares neither overflow nor underflow, in the value or the gradient; less than eps is eps, and nothing is 0.
+func TestCosineSimilarity(t *testing.T) {
+	cosine := func(eps float64) func(in []Value) Value {
+		return func(in []Value) Value { return CosineSimilarity(in[0], in[1], -1, eps) }
+	}
+	y := arr[float32](d(2), 2, 0)
+	for _, size := range []float32{1e25, 5e37, 1, 1e-25} {
+		x := arr[float32](d(2), 3*size, 4*size)
+		if got := values(t, cosine(0), x, y).At(0); !(math.Abs(got-0.6) < 1e-6) {
+			t.Errorf("size %v: %v, want 0.6", size, got)
+		}
+		g := gradient(t, func(r *Recorder, x Value) Value { return cosine(0)([]Value{x, r.Input("y", y, -1)}) }, x)
+		for i, want := range d64(0.128, -0.096) { // (1 - cos^2) / |x|, and -cos sin / |x|, where |x| is 5
+			if got := g.At(i) * float64(size); !(math.Abs(got-want) < 1e-6) {
+				t.Errorf("size %v: gradient %d is %v / size, want %v", size, i, got, want)
+			}
+		}
+	}
+	check(t, "less than eps", values(t, cosine(10), farr(d(2, 2), 3, 4, 0, 0), farr(d(2), 20, 0)), 0.3, 0)
+	g := gradient(t, func(r *Recorder, x Value) Value { return cosine(0.5)([]Value{x, r.Input("y", farr(d(2), 3, 4), -1)}) }, farr(d(2), 0, 0))
+	check(t, "gradient at 0", g, 1.2, 1.6)
+	check(t, "zeros without eps", values(t, cosine(0), farr(d(2), 0, 0), farr(d(2), 1, 1)), math.NaN())
+	check(t, "lines of nothing", values(t, cosine(1e-8), farr(d(2, 0)), farr(d(2, 0))), 0, 0)
 }

@@ -148,6 +148,9 @@ func TestMisuse(t *testing.T) {
 		})
 		try(nil, "ClassLoss.Smoothing is", func(v Value) Value { return NLLWith(v, v, ClassLoss{Smoothing: bad}) })
 	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		try(nil, "LeakyReLU's slope is", func(v Value) Value { return v.LeakyReLU(bad) })
+	}
 	try(nil, "Huber's delta", func(v Value) Value { return Huber(v, v, 0) })
 	try(nil, "SumTo: [3] does not broadcast to the value (f64[2])", func(v Value) Value { return v.SumTo(tensor.Of(3)) })
 }

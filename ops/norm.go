@@ -325,7 +325,8 @@ func (BatchNormInferOp) Samples() []Sample {
 }
 
 // BatchNorm normalises each channel of a training batch x [n, channels, ...] by the mean and the biased variance of the batch, which are
-// returned beside y. A batch with fewer than two values of each channel is refused.
+// returned beside y. A batch with fewer than two values of each channel is refused. A negative eps is taken as it is, and gives NaN where the
+// variance is less than -eps.
 //
 //go:noinline
 func BatchNorm(x, scale, bias Value, eps float64) (y, mean, variance Value) {
@@ -333,7 +334,7 @@ func BatchNorm(x, scale, bias Value, eps float64) (y, mean, variance Value) {
 	return y, y.Output(1), y.Output(2)
 }
 
-// BatchNormInfer normalises each channel of x by a given mean and variance.
+// BatchNormInfer normalises each channel of x by a given mean and variance; NaN where variance + eps is negative.
 //
 //go:noinline
 func BatchNormInfer(x, scale, bias, mean, variance Value, eps float64) Value {

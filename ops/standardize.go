@@ -12,7 +12,7 @@ import (
 var _ = register(StandardizeOp{}, StandardizeGradOp{})
 
 // StandardizeOp brings every line along the last axis to mean 0 and variance 1: y = (x - mean) / sqrt(variance + Eps), with the biased
-// variance. It takes two passes, and keeps the mean in float64, so that a large one costs no digits. Hidden output 1 is 1 /
+// variance. Eps is not negative, by custom; one that is gives NaN where the variance is less than -Eps. The op takes two passes, and keeps the mean in float64, so that a large one costs no digits. Hidden output 1 is 1 /
 // sqrt(variance + Eps) of each line, for the gradient.
 type StandardizeOp struct {
 	total
@@ -210,7 +210,8 @@ func (x Value) flatten(n int) (y Value, refused string) {
 }
 
 // LayerNorm brings the last n axes of x, taken together, to mean 0 and variance 1, with eps under the root, then multiplies by scale and adds
-// bias, which have the shape of those axes or are none (Ba et al., 2016).
+// bias, which have the shape of those axes or are none (Ba et al., 2016). A negative eps is taken as it is, here and in RMSNorm and GroupNorm, and gives
+// NaN where it leaves less than 0 under the root.
 //
 //go:noinline
 func LayerNorm(x, scale, bias Value, n int, eps float64) Value {

@@ -36,7 +36,7 @@ func rise(step, steps int, from float64) float64 {
 	if step >= steps-1 {
 		return 1
 	}
-	return from + (1-from)*float64(step)/float64(steps-1)
+	return between(from, 1, float64(step)/float64(steps-1))
 }
 
 // Chain is schedules one after the other, each counting from its own first update. The last goes on for ever.

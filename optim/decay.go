@@ -75,7 +75,7 @@ func (s Poly) Rate(step int) float64 {
 	case step >= s.Steps:
 		return s.Min
 	}
-	return finite(s.Min + grown(s.LR-s.Min, 1-float64(max(step, 0))/float64(s.Steps), orDefault(s.Power, 1)))
+	return finite(s.Min + grown(finite(s.LR-s.Min), 1-float64(max(step, 0))/float64(s.Steps), orDefault(s.Power, 1)))
 }
 
 // Linear goes from one rate to another in equal steps, and stays there from update Steps on: up or down. It is PyTorch's LinearLR.
@@ -90,7 +90,7 @@ func (s Linear) Rate(step int) float64 {
 	if step >= s.Steps {
 		return s.To
 	}
-	return finite(s.From + (s.To-s.From)*float64(step)/float64(s.Steps))
+	return between(s.From, s.To, float64(step)/float64(s.Steps))
 }
 
 // Hill rises to LR in the first Warmup updates, as [Warmup] does, and then falls as [Inv] does, but not below Min. It is Caffe2's policy

@@ -31,7 +31,7 @@ func (s Cosine) Rate(step int) float64 {
 	case s.Steps > 0 && step >= s.Steps:
 		return s.Min
 	case step < s.Warmup:
-		return s.LR * float64(step+1) / float64(s.Warmup)
+		return s.LR * (float64(step+1) / float64(s.Warmup))
 	case s.Steps <= 0:
 		return s.LR
 	}
@@ -40,7 +40,12 @@ func (s Cosine) Rate(step int) float64 {
 }
 
 // halfCosine goes from a, at 0, to b, at 1.
-func halfCosine(a, b, part float64) float64 { return b + (a-b)/2*(1+math.Cos(math.Pi*part)) }
+func halfCosine(a, b, part float64) float64 { return between(b, a, (1+math.Cos(math.Pi*part))/2) }
+
+// between is a and b mixed, from a, at 0, to b, at 1. It is never beyond either, however large they are.
+func between(a, b, part float64) float64 {
+	return max(min(a, b), min(a*(1-part)+b*part, max(a, b)))
+}
 
 // OneCycle rises from Max/Div along half a cosine to Max, and falls along another to Max/Div/FinalDiv at update Steps-1, where it stays.
 // Without Steps it is Max for ever. It is PyTorch's OneCycleLR without its cycling of momentum. Source: L. N. Smith and N. Topin, "Super-convergence", 2018.
@@ -54,10 +59,10 @@ type OneCycle struct {
 
 // Rate never rises after the end.
 func (s OneCycle) Rate(step int) float64 {
-	low := s.Max / orDefault(s.Div, 25)
-	last := low / orDefault(s.FinalDiv, 1e4)
+	low := finite(s.Max / orDefault(s.Div, 25))
+	last := finite(low / orDefault(s.FinalDiv, 1e4))
 	end := float64(s.Steps - 1)
-	peak := orDefault(s.Rise, 0.3)*float64(s.Steps) - 1
+	peak := finite(orDefault(s.Rise, 0.3)*float64(s.Steps)) - 1
 	switch x := float64(max(step, 0)); {
 	case s.Steps <= 0:
 		return s.Max

@@ -116,6 +116,38 @@ func TestHostileSchedules(t *testing.T) {
 	}
 }
 
+// TestLargeRates: schedules of the largest numbers are finite at any step, and those that go from one rate to another stay between them.
+func TestLargeRates(t *testing.T) {
+	const most, least = math.MaxFloat64, math.SmallestNonzeroFloat64
+	numbers := []float64{0, 1, least, -least, 1e308, -1e308, most, -most}
+	counts := []int{1, 2, 3, 7, 100, math.MaxInt}
+	check := func(s optim.Schedule, low, high float64) {
+		t.Helper()
+		for _, step := range []int{0, 1, 2, 3, 5, 6, 49, 98, 99, 1 << 53, math.MaxInt} {
+			if r := s.Rate(step); !(r >= low && r <= high) {
+				t.Errorf("%+v: update %d has %v", s, step, r)
+			}
+		}
+	}
+	for _, n := range counts {
+		for _, x := range numbers {
+			check(optim.Cosine{LR: most, Steps: n, Warmup: n / 2}, 0, most)
+			for _, y := range numbers {
+				low, high := min(x, y), max(x, y)
+				check(optim.Cosine{LR: x, Min: y, Steps: n}, low, high)
+				check(optim.Cosine{LR: x, Min: y, Steps: n, Warmup: n / 3}, min(low, 0), max(high, 0))
+				check(optim.Linear{From: x, To: y, Steps: n}, low, high)
+				check(optim.Poly{LR: x, Min: y, Steps: n, Power: 700}, -most, most)
+				check(optim.Warmup{Steps: n, From: y, Then: optim.Constant{LR: x}}, -most, most)
+				check(optim.Hill{LR: x, Min: y, Warmup: n, From: y, Gamma: most}, -most, most)
+				for _, div := range numbers {
+					check(optim.OneCycle{Max: x, Steps: n, Rise: y, Div: div, FinalDiv: y}, -most, most)
+				}
+			}
+		}
+	}
+}
+
 // TestWarmups: as long as the run, longer, of no or one update; the first has a rate above 0 and the last the full one.
 func TestWarmups(t *testing.T) {
 	for _, c := range []struct {
