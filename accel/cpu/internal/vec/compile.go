@@ -13,8 +13,9 @@ const (
 	cacheBytes = 48 << 10
 	// A block has at least and at most so many elements, unless broadcasting asks for more: a call should cost little.
 	minBlock, maxBlock = 256, 2048
-	// streamBlock is the most where an output goes past the caches: the shorter the block, the more its reads overlap the writes of the one before.
-	streamBlock = 1024
+	// streamBlock is the most for each unit of an element's price where an output goes past the caches: the shorter the block, the more its reads overlap the
+	// writes of the one before; but what takes longer than the memory has nothing to gain from that.
+	streamBlock = 32
 	// blockUnit divides the number of elements in a block: whole vectors, and whole cache lines of four-byte elements.
 	blockUnit = 16
 	// partPrice is how much work one part of a chain is, in elements times price: some 10 microseconds.
@@ -249,7 +250,7 @@ func (c *compiler) size() {
 	price += len(c.spreads)
 	c.block = max(minBlock, min(maxBlock, cacheBytes/max(bytes, 1)))
 	if c.fenced {
-		c.block = min(c.block, streamBlock)
+		c.block = min(c.block, max(minBlock, streamBlock*price))
 	}
 	c.block -= c.block % blockUnit
 	unit := blockUnit
