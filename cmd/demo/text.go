@@ -25,7 +25,7 @@ var textKind = kind{
 				return gpt{tokens: tokens, window: gptWindow, width: 128, blocks: 4, heads: 4, dropout: 0.1}
 			},
 			tokens: 1024, window: gptWindow, passes: 4,
-			epochs: 3, batch: 32, rate: 2e-3, optimizer: "adamw", schedule: "cosine", warmup: 100,
+			epochs: 4, batch: 32, rate: 3e-3, optimizer: "adamw", schedule: "cosine", warmup: 100,
 		},
 		"lstm": {
 			what: "two layers of LSTM of 256",
