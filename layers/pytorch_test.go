@@ -73,6 +73,53 @@ func TestLoadsPyTorch(t *testing.T) {
 	}
 }
 
+// TestSavesAsPyTorch: a file of PyTorch, loaded and saved, has the same names, types, shapes and bits, which is what strict=True asks for; but a
+// batch-norm counts no batches, and one of two names that are tied is enough. It needs no Python.
+func TestSavesAsPyTorch(t *testing.T) {
+	for name, m := range states {
+		in, err := golden(t, name+"-run.safetensors").Tensor("in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := layers.Build(m, in.Spec(), 1, tensor.F32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, path := golden(t, name+".safetensors"), filepath.Join(t.TempDir(), "ours.safetensors")
+		if err := net.LoadFile(ctx, "../testdata/goldens/"+name+".safetensors"); err != nil {
+			t.Fatal(err)
+		}
+		if err := net.SaveFile(ctx, path, nil); err != nil {
+			t.Fatal(err)
+		}
+		ours, err := safetensors.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ours.Close()
+		counts := 0
+		for _, key := range theirs.Names() {
+			if strings.HasSuffix(key, ".num_batches_tracked") {
+				counts++
+				continue
+			}
+			want, err := theirs.Tensor(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "tied" && key == "head.weight" {
+				key = "tok.weight"
+			}
+			if got, err := ours.Tensor(key); err != nil || !got.Same(want) {
+				t.Errorf("%s: %s differs: %v", name, key, err)
+			}
+		}
+		if a, b := len(ours.Names()), len(theirs.Names())-counts; a != b {
+			t.Errorf("%s: %d tensors, want %d: %v", name, a, b, ours.Names())
+		}
+	}
+}
+
 // TestPyTorchLoads: PyTorch loads our files with strict=True, and its outputs are ours. It needs Python with torch and safetensors.
 func TestPyTorchLoads(t *testing.T) {
 	python, err := exec.LookPath("python3")
