@@ -38,10 +38,7 @@ func (o *Clip) keepTime(c *clock) { share(o.Optimizer, c) }
 
 // Loss is that of the optimiser.
 func (o *Clip) Loss(t *autograd.Tape, loss ops.Value) ops.Value {
-	if missing(o.Optimizer) {
-		return loss
-	}
-	return o.Optimizer.Loss(t, loss)
+	return lossOf(o.Optimizer, t, loss)
 }
 
 // Update records one update by the gradient of the loss.

@@ -82,10 +82,7 @@ func (o *EMA) Average(p *ops.Variable) *ops.Variable { return o.average[p] }
 
 // Loss is that of the optimiser.
 func (o *EMA) Loss(t *autograd.Tape, loss ops.Value) ops.Value {
-	if missing(o.Optimizer) {
-		return loss
-	}
-	return o.Optimizer.Loss(t, loss)
+	return lossOf(o.Optimizer, t, loss)
 }
 
 // Update records one update by the gradient of the loss.

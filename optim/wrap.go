@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/cortado-ml/cortado/autograd"
 	"github.com/cortado-ml/cortado/ops"
 )
 
@@ -11,6 +12,14 @@ import (
 func missing(o Optimizer) bool {
 	v := reflect.ValueOf(o)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// lossOf is the loss to differentiate, as the optimiser within says; the loss itself if there is none, which Apply tells.
+func lossOf(o Optimizer, t *autograd.Tape, loss ops.Value) ops.Value {
+	if missing(o) {
+		return loss
+	}
+	return o.Loss(t, loss)
 }
 
 // around wants an optimiser to go around.
